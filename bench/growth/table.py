@@ -18,7 +18,7 @@ from pathlib import Path
 
 FEW = 100
 LACKING = 77  # the exit status where this machine lacks what a work needs
-PATIENCE = 300  # seconds: what takes longer to count grows without a bound that is worth a figure
+PATIENCE = 300  # seconds, for each 1,000: what takes longer grows without a bound that is worth a figure
 
 
 def programs_in(build):
@@ -31,10 +31,11 @@ def programs_in(build):
 
 def run(program, *words):
     """Returns what a run of the program says, or why nothing can be said."""
+    patience = PATIENCE * max(1, int(words[-1]) // 1000) if words[-1].isdigit() else PATIENCE
     try:
-        done = subprocess.run([*program, *words], capture_output=True, text=True, check=False, timeout=PATIENCE)
+        done = subprocess.run([*program, *words], capture_output=True, text=True, check=False, timeout=patience)
     except subprocess.TimeoutExpired:
-        return None, f"not counted within {PATIENCE} s among {words[-1]}"
+        return None, f"not counted within {patience} s among {words[-1]}"
     if done.returncode == LACKING:
         return None, done.stdout.strip()
     if done.returncode != 0:

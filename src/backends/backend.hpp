@@ -270,9 +270,9 @@ public:
     virtual std::unique_ptr<pin> pin_pages(std::span<std::byte> host);
 
     /// Checks a queue that an access names, before anything else is done for that access. Throws
-    /// error(invalid_argument) where the order of work on it says nothing of this device's work: for a queue of another
-    /// context or device, or one that is out of order. Returns a number that no other queue has, not even one that gets
-    /// the handle later; 0 where that cannot be told.
+    /// error(invalid_argument) where it says nothing of this device's work: for a queue of another context or device.
+    /// Returns a number that no other queue has, not even one that gets the handle later; 0 where that cannot be told,
+    /// and for a queue that is out of order: work on it then comes before nothing but what waits for its fence.
     virtual std::uint64_t identify(queue on);
 
     /// Returns a fence after all work submitted so far: on that queue, or, where none is named, to the whole context.

@@ -3,12 +3,16 @@
 
 #include <gtest/gtest.h>
 
+#include <optional>
 #include <stdexcept>
+#include <vector>
 
 #include "backends/opencl/api.hpp"
 #include "backends/opencl/event.hpp"
+#include "backends/spaces.hpp"
 #include "system/loader.hpp"
 #include "unibuf/error.hpp"
+#include "unibuf/opencl.hpp"
 #include "unibuf/space.hpp"
 
 namespace unibuf::contract {
@@ -16,6 +20,14 @@ namespace unibuf::contract {
 /// Throws std::runtime_error where a call has failed that a test makes itself.
 inline void ok(backends::cl::cl_int status) {
     if (status != backends::cl::success) throw std::runtime_error(backends::cl::name_of(status));
+}
+
+inline backends::cl::cl_command_queue made_queue(backends::cl::cl_context in, backends::cl::cl_device_id on,
+                                                 backends::cl::cl_bitfield properties) {
+    backends::cl::cl_int status = backends::cl::success;
+    const backends::cl::cl_command_queue made = backends::cl::api().clCreateCommandQueue(in, on, properties, &status);
+    ok(status);
+    return made;
 }
 
 /// Finds opencl:0, or skips the test.
@@ -27,6 +39,15 @@ protected:
         } catch (const error& missing) {
             GTEST_SKIP() << missing.what();
         }
+    }
+
+    backends::device& device() const { return backends::device_of(where_); }
+    backends::cl::cl_context context() const { return opencl::handles_of(where_).context; }
+
+    /// Makes a second queue of the space's own context.
+    backends::cl::cl_command_queue new_queue(backends::cl::cl_bitfield properties = 0) const {
+        const opencl::handles known = opencl::handles_of(where_);
+        return made_queue(known.context, known.device, properties);
     }
 
     space where_;
@@ -76,5 +97,50 @@ private:
     backends::cl::event event_;
     bool opened_ = false;
 };
+
+/// A context as a program would make it, which it releases at the end.
+class callers_own {
+public:
+    callers_own() : device_(opencl::handles_of("opencl:0").device) {
+        backends::cl::cl_int status = backends::cl::success;
+        context_ = backends::cl::api().clCreateContext(nullptr, 1, &device_, nullptr, nullptr, &status);
+        ok(status);
+    }
+    ~callers_own() {
+        for (const backends::cl::cl_command_queue each : queues_) backends::cl::api().clReleaseCommandQueue(each);
+        backends::cl::api().clReleaseContext(context_);
+    }
+    callers_own(const callers_own&) = delete;
+    callers_own& operator=(const callers_own&) = delete;
+
+    backends::cl::cl_context context() const { return context_; }
+    backends::cl::cl_device_id device() const { return device_; }
+
+    backends::cl::cl_command_queue queue(backends::cl::cl_bitfield properties = 0) {
+        return queues_.emplace_back(made_queue(context_, device_, properties));
+    }
+
+private:
+    backends::cl::cl_device_id device_;
+    backends::cl::cl_context context_;
+    std::vector<backends::cl::cl_command_queue> queues_;
+};
+
+/// Returns a space of a context that the caller has released since. It may end where a test takes all spaces there are.
+inline space adopted_opencl() {
+    static std::optional<space> known;
+    const auto has_ended = [] {
+        try {
+            opencl::handles_of(*known);
+            return false;
+        } catch (const error&) {
+            return true;
+        }
+    };
+    if (known && !has_ended()) return *known;
+    callers_own mine;
+    known = opencl::use(mine.context(), mine.device(), mine.queue());
+    return *known;
+}
 
 }  // namespace unibuf::contract

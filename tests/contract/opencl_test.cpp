@@ -1,5 +1,4 @@
-// tests/contract/opencl_test.cpp: OpenCL passes the suite, on contexts of its own and of the caller; and keeps the
-// order of work on the caller's queues.
+// tests/contract/opencl_test.cpp: OpenCL passes the suite, on contexts of its own and of the caller.
 #include "unibuf/opencl.hpp"
 
 #include <dlfcn.h>
@@ -17,7 +16,6 @@
 #include "backends/opencl/event.hpp"
 #include "contract/contract.hpp"
 #include "contract/opencl_fixture.hpp"
-#include "contract/wrong_queue.hpp"
 #include "system/loader.hpp"
 #include "system/pages.hpp"
 
@@ -28,92 +26,7 @@ namespace cl = backends::cl;
 using namespace std::chrono_literals;
 using cl::api;
 
-/// A context as a program would make it, which it releases at the end.
-class callers_own {
-public:
-    callers_own() : device_(opencl::handles_of("opencl:0").device) {
-        cl::cl_int status = cl::success;
-        context_ = api().clCreateContext(nullptr, 1, &device_, nullptr, nullptr, &status);
-        ok(status);
-    }
-    ~callers_own() {
-        for (const cl::cl_command_queue each : queues_) api().clReleaseCommandQueue(each);
-        api().clReleaseContext(context_);
-    }
-    callers_own(const callers_own&) = delete;
-    callers_own& operator=(const callers_own&) = delete;
-
-    cl::cl_context context() const { return context_; }
-    cl::cl_device_id device() const { return device_; }
-
-    cl::cl_command_queue queue(cl::cl_bitfield properties = 0) {
-        cl::cl_int status = cl::success;
-        queues_.push_back(api().clCreateCommandQueue(context_, device_, properties, &status));
-        ok(status);
-        return queues_.back();
-    }
-
-private:
-    cl::cl_device_id device_;
-    cl::cl_context context_;
-    std::vector<cl::cl_command_queue> queues_;
-};
-
-/// Returns a space of a context that the caller has released since.
-space adopted() {
-    static const space once = [] {
-        callers_own mine;
-        return opencl::use(mine.context(), mine.device(), mine.queue());
-    }();
-    return once;
-}
-
-class held_opencl_queue final : public held_queue {
-public:
-    explicit held_opencl_queue(space where) : made_(make(where)), closed_(opencl::handles_of(where).context, made_) {}
-    ~held_opencl_queue() override {
-        closed_.open();
-        api().clReleaseCommandQueue(made_);
-    }
-    held_opencl_queue(const held_opencl_queue&) = delete;
-    held_opencl_queue& operator=(const held_opencl_queue&) = delete;
-
-    queue name() const override { return opencl::queue_of(made_); }
-    void set(const native_memory& to, std::byte value) override {
-        ok(api().clEnqueueFillBuffer(made_, opencl::memory(to), &value, 1, to.offset, to.bytes, 0, nullptr, nullptr));
-        ok(api().clFlush(made_));
-    }
-    void open() override { closed_.open(); }
-
-private:
-    static cl::cl_command_queue make(space where) {
-        const opencl::handles known = opencl::handles_of(where);
-        cl::cl_int status = cl::success;
-        const cl::cl_command_queue made = api().clCreateCommandQueue(known.context, known.device, 0, &status);
-        ok(status);
-        return made;
-    }
-
-    cl::cl_command_queue made_;
-    gate closed_;
-};
-
-std::unique_ptr<held_queue> hold_queue(space where) { return std::make_unique<held_opencl_queue>(where); }
-
-class opencl_test : public on_opencl {
-protected:
-    backends::device& device() const { return backends::device_of(where_); }
-    cl::cl_context context() const { return opencl::handles_of(where_).context; }
-
-    /// Makes a second queue of the space's own context.
-    cl::cl_command_queue new_queue(cl::cl_bitfield properties = 0) const {
-        const opencl::handles known = opencl::handles_of(where_);
-        cl::cl_int status = cl::success;
-        const cl::cl_command_queue made = api().clCreateCommandQueue(known.context, known.device, properties, &status);
-        ok(status);
-        return made;
-    }
-};
+class opencl_test : public on_opencl {};
 
 TEST_F(opencl_test, gives_its_own_handles) {
     const opencl::handles known = opencl::handles_of(where_);
@@ -254,142 +167,6 @@ TEST_F(opencl_test, refuses_what_does_not_belong_together) {
     EXPECT_TRUE(refused(mine.context(), nullptr, mine.queue()));
     EXPECT_TRUE(refused(mine.context(), nullptr, nullptr));
     EXPECT_TRUE(refused(mine.context(), mine.device(), other.queue()));
-    EXPECT_TRUE(refused(mine.context(), mine.device(), mine.queue(cl::queue_out_of_order)));
-}
-
-TEST_F(opencl_test, refuses_queues_that_cannot_order_its_work) {
-    callers_own other;
-    const auto memory = device().allocate({.bytes = 100});
-    const bytes content = noise(100);
-    const auto write = [&](cl::cl_command_queue on) { memory->write(0, content, opencl::queue_of(on)); };
-    EXPECT_EQ(code_of([&] { write(other.queue()); }), error_code::invalid_argument);
-    const cl::cl_command_queue unordered = new_queue(cl::queue_out_of_order);
-    EXPECT_EQ(code_of([&] { write(unordered); }), error_code::invalid_argument);
-    expect_refused(where_, opencl::queue_of(other.queue()));
-    expect_refused(where_, opencl::queue_of(unordered));
-    api().clReleaseCommandQueue(unordered);
-}
-
-TEST_F(opencl_test, refuses_queues_of_another_device_of_its_context) {
-    const system::library opencl_library({"libOpenCL.so.1"});
-    cl::cl_int (*part)(cl::cl_device_id, const std::intptr_t*, cl::cl_uint, cl::cl_device_id*, cl::cl_uint*) = nullptr;
-    opencl_library.find("clCreateSubDevices", part);
-    constexpr std::array<std::intptr_t, 3> into_units{0x1086, 1, 0};  // CL_DEVICE_PARTITION_EQUALLY
-    std::array<cl::cl_device_id, 64> parts{};
-    cl::cl_uint count = 0;
-    const cl::cl_device_id whole = opencl::handles_of(where_).device;
-    const bool parted = part(whole, into_units.data(), 64, parts.data(), &count) == cl::success && count > 1;
-    if (!parted) GTEST_SKIP() << "the device cannot be parted";
-    cl::cl_int status = cl::success;
-    const cl::cl_context both = api().clCreateContext(nullptr, 2, parts.data(), nullptr, nullptr, &status);
-    ok(status);
-    const space first = opencl::use(both, parts[0]);
-    const cl::cl_command_queue second = api().clCreateCommandQueue(both, parts[1], 0, &status);
-    ok(status);
-    expect_refused(first, opencl::queue_of(second));
-    api().clReleaseCommandQueue(second);
-    api().clReleaseContext(both);
-}
-
-TEST_F(opencl_test, puts_work_on_the_queue_that_is_named) {
-    const cl::cl_command_queue queue = new_queue();
-    const auto memory = device().allocate({.bytes = 5000});
-    const bytes content = noise(5000);
-    gate closed(context(), queue);
-    const fence written = memory->write(0, content, opencl::queue_of(queue));
-    EXPECT_FALSE(written.done());
-    EXPECT_FALSE(written.wait(20ms));
-    const fence recorded = device().record(opencl::queue_of(queue));
-    EXPECT_FALSE(recorded.wait(1ms));
-    closed.open();
-    EXPECT_TRUE(written.wait(60s));
-    EXPECT_TRUE(recorded.wait(60s));
-    EXPECT_TRUE(same(get(*memory, 0, 5000), content));
-    api().clReleaseCommandQueue(queue);
-}
-
-TEST_F(opencl_test, puts_work_without_a_queue_after_all_queues) {
-    const cl::cl_command_queue queue = new_queue();
-    const auto memory = device().allocate({.bytes = 5000});
-    const bytes content = noise(5000);
-    put(*memory, 0, bytes(5000));
-    bytes got(5000);
-    gate closed(context(), queue);
-    memory->write(0, content, opencl::queue_of(queue));
-    const fence read = memory->read(0, got, {});
-    const fence all = device().record({});
-    EXPECT_FALSE(read.wait(20ms));
-    EXPECT_FALSE(all.done());
-    closed.open();
-    EXPECT_TRUE(read.wait(60s));
-    EXPECT_TRUE(all.wait(60s));
-    EXPECT_TRUE(same(got, content));
-    api().clReleaseCommandQueue(queue);
-}
-
-TEST_F(opencl_test, evicts_a_copy_behind_nobody_elses_work) {
-    const cl::cl_command_queue queue = new_queue();
-    const auto mirrored = [&] { return buffer(1000, {.hint = memory_hint::gpu_preferred, .device = where_}); };
-    buffer busy = mirrored();
-    buffer idle = mirrored();
-    buffer next = mirrored();
-    const bytes content = noise(1000);
-    busy.write(where_, {.on = opencl::queue_of(queue)}).release();
-    idle.copy_from(content);
-    idle.read_write(where_).release();
-    idle.read(where_).release();
-    gate closed(context(), queue);
-    busy.write(where_, {.on = opencl::queue_of(queue)}).release();
-    limit_memory(where_, 2000);
-    next.write(where_, {.timeout = 20s, .on = opencl::queue_of(opencl::handles_of(where_).queue)}).release();
-    EXPECT_EQ(idle.statistics().evictions, 1);
-    EXPECT_EQ(busy.statistics().evictions, 0);
-    limit_memory(where_, no_memory_limit);
-    bytes got(1000);
-    idle.copy_to(got);
-    EXPECT_EQ(got, content);
-    closed.open();
-    api().clReleaseCommandQueue(queue);
-}
-
-TEST_F(opencl_test, orders_one_queue_after_another) {
-    const cl::cl_command_queue first = new_queue();
-    const cl::cl_command_queue second = new_queue();
-    const auto memory = device().allocate({.bytes = 5000});
-    const bytes content = noise(5000);
-    bytes got(5000);
-    gate closed(context(), first);
-    const fence written = memory->write(0, content, opencl::queue_of(first));
-    EXPECT_TRUE(device().order(written, opencl::queue_of(second)));
-    const fence read = memory->read(0, got, opencl::queue_of(second));
-    EXPECT_FALSE(read.wait(20ms));
-    closed.open();
-    EXPECT_TRUE(read.wait(60s));
-    EXPECT_TRUE(same(got, content));
-    api().clReleaseCommandQueue(first);
-    api().clReleaseCommandQueue(second);
-}
-
-TEST_F(opencl_test, does_not_order_work_of_other_contexts) {
-    EXPECT_FALSE(device().order(backends::device_of(adopted()).record({}), {}));
-}
-
-TEST_F(opencl_test, forgets_queues_that_the_caller_has_released) {
-    const cl::cl_command_queue queue = new_queue();
-    const auto memory = device().allocate({.bytes = 5000});
-    const bytes content = noise(5000);
-    {
-        gate closed(context(), queue);
-        memory->write(0, content, opencl::queue_of(queue));
-        api().clReleaseCommandQueue(queue);
-    }
-    EXPECT_TRUE(same(get(*memory, 0, 5000), content));
-    for (int i = 0; i < 100; ++i) {
-        const cl::cl_command_queue next = new_queue();
-        memory->fill(0, 5000, std::span(content).first(1), opencl::queue_of(next));
-        api().clReleaseCommandQueue(next);
-    }
-    EXPECT_TRUE(same(get(*memory, 0, 5000), bytes(5000, content[0])));
 }
 
 TEST_F(opencl_test, a_child_process_is_told_and_ends_well) {
@@ -420,7 +197,7 @@ TEST_F(opencl_test, a_child_process_is_told_and_ends_well) {
 TEST_F(opencl_test, adopts_without_loading_another_api) {
     ::testing::GTEST_FLAG(death_test_style) = "threadsafe";  // runs in a process of its own
     const auto adopt = [] {
-        const space mine = adopted();
+        const space mine = adopted_opencl();
         std::_Exit(mine.name().starts_with("opencl:") && !::dlopen("libEGL.so.1", RTLD_LAZY | RTLD_NOLOAD) ? 0 : 1);
     };
     EXPECT_EXIT(adopt(), ::testing::ExitedWithCode(0), "");
@@ -443,22 +220,6 @@ TEST_F(opencl_test, says_how_queued_work_failed) {
         EXPECT_EQ(code_of([&] { failing.wait(1s); }), code);
         EXPECT_EQ(code_of([&] { failing.done(); }), code);
     }
-}
-
-TEST_F(opencl_test, waits_for_work_on_a_queue_that_is_known_since_another_lease) {
-    const space where("opencl:0");
-    buffer b(16384, {.hint = memory_hint::cpu_preferred});
-    b.copy_from(noise(16384));
-    for (int i = 0; i < 2; ++i) b.read(where).release();
-    const cl::cl_command_queue queue = new_queue();
-    opencl::add_queue(where, queue);
-    {
-        gate closed(context(), queue);
-        b.read(where).release();  // its work may be on the queue that is held
-        EXPECT_EQ(code_of([&] { b.write(host, {.timeout = 20ms}); }), error_code::timeout);
-    }
-    b.write(host).release();
-    api().clReleaseCommandQueue(queue);
 }
 
 TEST_F(opencl_test, copies_what_is_bound_before_it_returns) {
@@ -487,30 +248,8 @@ TEST_F(opencl_test, says_what_alignment_sharing_needs) {
     EXPECT_NE(message.find("4096 bytes"), std::string::npos) << message;
 }
 
-TEST_F(opencl_test, shows_the_host_after_work_on_the_queue_that_is_named) {
-    if (!device().about().aliases_host) GTEST_SKIP() << device().about().description << " has memory of its own";
-    const cl::cl_command_queue queue = new_queue();
-    const unibuf::queue on = opencl::queue_of(queue);
-    const auto block = backends::device_of(host).allocate({.bytes = 8192});
-    const auto shared = device().alias({block->host_address(), 8192}, {.bytes = 8192});
-    const bytes content = noise(8192);
-    {
-        gate closed(context(), queue);
-        shared->publish_to_device(0, 8192, access::write, on);
-        shared->write(0, content, on);
-        const fence seen = shared->publish_to_host(0, 8192, access::read, on);
-        EXPECT_FALSE(seen.wait(20ms));
-        closed.open();
-        EXPECT_TRUE(seen.wait(60s));
-    }
-    EXPECT_TRUE(same({block->host_address(), 8192}, content));
-    api().clReleaseCommandQueue(queue);
-}
-
 }  // namespace
 }  // namespace unibuf::contract
 
 UNIBUF_CONTRACT(opencl, "opencl:0");
-UNIBUF_CONTRACT_OF(opencl_adopted, "opencl:adopted", unibuf::contract::adopted);
-UNIBUF_QUEUED_CONTRACT(opencl, "opencl:0", [] { return unibuf::space("opencl:0"); }, hold_queue);
-UNIBUF_QUEUED_CONTRACT(opencl_adopted, "opencl:adopted", adopted, hold_queue);
+UNIBUF_CONTRACT_OF(opencl_adopted, "opencl:adopted", unibuf::contract::adopted_opencl);

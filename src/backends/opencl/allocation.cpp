@@ -22,7 +22,7 @@ std::string allocation::asked(const char* what, std::size_t offset, std::size_t 
 }
 
 fence allocation::write(std::size_t offset, std::span<const std::byte> from, queue on) {
-    const cl_command_queue queue = in_.queue_for(on);
+    const context::target queue = in_.queue_for(on);
     event done;
     const cl_int status =
         api().clEnqueueWriteBuffer(queue, native(), no, offset, from.size(), from.data(), 0, nullptr, done.out());
@@ -31,7 +31,7 @@ fence allocation::write(std::size_t offset, std::span<const std::byte> from, que
 }
 
 fence allocation::read(std::size_t offset, std::span<std::byte> to, queue on) {
-    const cl_command_queue queue = in_.queue_for(on);
+    const context::target queue = in_.queue_for(on);
     event done;
     const cl_int status =
         api().clEnqueueReadBuffer(queue, native(), no, offset, to.size(), to.data(), 0, nullptr, done.out());
@@ -51,7 +51,7 @@ void allocation::read_parts(std::span<const part> parts, std::byte* host, queue 
 
 bool allocation::copy_at_once(std::span<const part> parts, std::byte* host, direction way, queue on, fences& done) {
     if (!in_.runs_native_functions()) return false;
-    const cl_command_queue queue = in_.queue_for(on);
+    const context::target queue = in_.queue_for(on);
     event copied;
     const cl_int status = enqueue_copies(queue, native(), host, parts, way, copied);
     if (status != success) fail(status, asked("copy of parts", parts[0].offset, parts[0].bytes));
@@ -65,7 +65,7 @@ bool allocation::takes_from(const memory& other) const noexcept {
 }
 
 fence allocation::write_from(memory& other, std::size_t from, std::size_t offset, std::size_t bytes, queue on) {
-    const cl_command_queue queue = in_.queue_for(on);
+    const context::target queue = in_.queue_for(on);
     event done;
     const cl_int status = api().clEnqueueCopyBuffer(queue, reinterpret_cast<cl_mem>(other.handle()), native(), from,
                                                     offset, bytes, 0, nullptr, done.out());
@@ -102,7 +102,7 @@ fence allocation::read_rectangle(const rectangle_copy& what, std::byte* host, qu
 /// Copies rows between the host and this memory. Where the device runs functions of the host, one of them copies many
 /// rows: drivers take rows of a few bytes one by one. To start one takes some microseconds more than the driver's call.
 fence allocation::copy_rows(const rectangle_copy& what, std::byte* host, direction way, queue on) {
-    const cl_command_queue queue = in_.queue_for(on);
+    const context::target queue = in_.queue_for(on);
     event last;
     constexpr std::size_t many = 4096;
     if (what.rows() >= many && in_.runs_native_functions()) {
@@ -124,7 +124,7 @@ fence allocation::copy_rows(const rectangle_copy& what, std::byte* host, directi
 
 fence allocation::write_rectangle_from(memory& other, const rectangle_copy& what, queue on) {
     if (&other == this) return memory::write_rectangle_from(other, what, on);  // OpenCL sees overlaps that are none
-    const cl_command_queue queue = in_.queue_for(on);
+    const context::target queue = in_.queue_for(on);
     auto* const source = reinterpret_cast<cl_mem>(other.handle());
     event last;
     slab_by_slab(what, "copy of rows from another memory", last,
@@ -137,7 +137,7 @@ fence allocation::write_rectangle_from(memory& other, const rectangle_copy& what
 }
 
 fence allocation::fill(std::size_t offset, std::size_t bytes, std::span<const std::byte> pattern, queue on) {
-    const cl_command_queue queue = in_.queue_for(on);
+    const context::target queue = in_.queue_for(on);
     pattern = shortest(pattern);
     event last;
     if (fillable(offset, bytes, pattern.size())) {

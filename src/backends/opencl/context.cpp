@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 
 #include "backends/opencl/native_copies.hpp"
 #include "containers/room.hpp"
@@ -20,6 +21,7 @@ context::context(cl_device_id device, std::string description)
     }
     try {
         handles_.queue = own_.queue = make_queue();
+        own_.number = 1;
     } catch (...) {
         api().clReleaseContext(handles_.context);
         throw;
@@ -30,7 +32,7 @@ context::context(const opencl::handles& callers, std::string description)
     : handles_(callers),
       description_(std::move(description)),
       native_functions_(cl::runs_native_functions(callers.device)),
-      own_{callers.queue, {}} {
+      own_{.queue = callers.queue, .end = {}, .number = 1} {
     const auto retained = [](cl_int status) {
         if (status != success) fail(status, "the caller's OpenCL objects cannot be kept", error_code::invalid_argument);
     };
@@ -48,24 +50,29 @@ cl_command_queue context::make_queue() {
     return made;
 }
 
-cl_command_queue context::queue_for(queue on) {
+context::target context::queue_for(queue on) {
     api();  // Throws in a forked child, where the mutex may be locked for good. So do the calls below.
     auto* const named = static_cast<cl_command_queue>(on.native);
-    if (named == nullptr || named == handles_.queue) {
-        if (named == nullptr) join();
-        return handles_.queue;
-    }
+    if (named == handles_.queue) return {named};
     const std::lock_guard lock(mutex_);
-    if (named != idle_) remember(named);
-    return named;
+    if (!named) {
+        forget_released();
+        join(named_);
+        return {handles_.queue};
+    }
+    if (named == idle_) return {named};
+    const known_queue& known = remember(named);
+    if (known.in_order) return {.queue = known.in_order, .goes_on = named};
+    return {named};
 }
 
-void context::check_queue(queue on) {
+std::uint64_t context::identify(queue on) {
     api();
     auto* const named = static_cast<cl_command_queue>(on.native);
-    if (named == handles_.queue) return;
+    if (named == handles_.queue) return own_.number;
     const std::lock_guard lock(mutex_);
-    remember(named);
+    const known_queue& known = remember(named);
+    return known.in_order ? 0 : known.number;
 }
 
 cl_command_queue context::idle_queue() {
@@ -94,17 +101,23 @@ context::known_queue& context::remember(cl_command_queue named) {
     if (queue_info<cl_device_id>(named, queue_device) != handles_.device) {
         refuse("a queue of another OpenCL device", "name one of the space's device, or the space of its device");
     }
-    if (queue_info<cl_bitfield>(named, queue_properties) & queue_out_of_order) {
-        refuse("an out-of-order queue",
-               "unibuf orders work by in-order queues, so name one of those, or none, and end the lease with an event "
-               "of the work");
+    if (named_.size() >= many_) {
+        forget_released();
+        many_ = std::max<std::size_t>(8, 2 * named_.size());
     }
     make_room(named_);
-    retain(named);
+    known_queue known{.queue = named, .end = {}, .number = ++numbers_};
+    if (queue_info<cl_bitfield>(named, queue_properties) & queue_out_of_order) known.in_order = make_queue();
+    try {
+        retain(named);
+    } catch (...) {
+        if (known.in_order) api().clReleaseCommandQueue(known.in_order);
+        throw;
+    }
     // Work without a name was on the own queue until now.
     if (const auto end = own_.end.lock()) end->end_here();
     own_.end.reset();
-    return named_.emplace_back(known_queue{named, {}});
+    return named_.emplace_back(std::move(known));
 }
 
 fence context::end_of(queue on) {
@@ -114,9 +127,12 @@ fence context::end_of(queue on) {
         const std::lock_guard lock(mutex_);
         // Work without a name may be on any queue that is known now; what comes later on others is no part of it.
         if (named == handles_.queue || (!named && named_.empty())) return end_of(own_);
-        if (named) return end_of(remember(named));
+        if (named) {
+            known_queue& known = remember(named);
+            if (!known.in_order) return end_of(known);
+        }
     }
-    return mark(queue_for({}));
+    return mark_all(on);
 }
 
 fence context::end_of(known_queue& of) {
@@ -142,43 +158,69 @@ void context::finish(cl_command_queue queue) {
     if (status != success) fail(status, fmt::format("{}: a queue cannot be waited for", description_));
 }
 
-void context::join() {
-    const std::lock_guard lock(mutex_);
-    if (named_.empty()) return;
-    std::vector<event> ends(named_.size());
+void context::join(std::span<const known_queue> queues) {
+    if (queues.empty()) return;
+    std::vector<event> ends(queues.size());
     std::vector<cl_event> natives;
-    for (std::size_t i = 0; i < named_.size(); ++i) {
-        cl_int status = api().clEnqueueMarkerWithWaitList(named_[i].queue, 0, nullptr, ends[i].out());
-        if (status == success) status = api().clFlush(named_[i].queue);
+    for (std::size_t i = 0; i < queues.size(); ++i) {
+        cl_int status = api().clEnqueueMarkerWithWaitList(queues[i].queue, 0, nullptr, ends[i].out());
+        if (status == success) status = api().clFlush(queues[i].queue);
         if (status != success) fail(status, fmt::format("{}: a queue that was named cannot be joined", description_));
         natives.push_back(ends[i].native());
     }
-    const auto count = static_cast<cl_uint>(natives.size());
-    const cl_int status = api().clEnqueueBarrierWithWaitList(handles_.queue, count, natives.data(), nullptr);
-    if (status != success) fail(status, fmt::format("{}: queues cannot be joined", description_));
+    set_barrier(handles_.queue, natives);
+}
 
-    std::erase_if(named_, [](const known_queue& each) {
-        const bool ours_alone = queue_info<cl_uint>(each.queue, queue_reference_count) == 1;
-        if (ours_alone) api().clReleaseCommandQueue(each.queue);
-        return ours_alone;
-    });
+void context::forget_released() {
+    const auto is_ours_alone = [](const known_queue& each) {
+        return queue_info<cl_uint>(each.queue, queue_reference_count) == 1;
+    };
+    const auto first = std::ranges::partition(named_, std::not_fn(is_ours_alone)).begin();
+    join({first, named_.end()});
+    std::for_each(first, named_.end(), [this](const known_queue& each) { release(each); });
+    named_.erase(first, named_.end());
+}
+
+void context::release(const known_queue& of) noexcept {
+    if (of.in_order) api().clReleaseCommandQueue(of.in_order);
+    api().clReleaseCommandQueue(of.queue);
+}
+
+void context::set_barrier(cl_command_queue on, std::span<const cl_event> after) {
+    const cl_int status =
+        api().clEnqueueBarrierWithWaitList(on, static_cast<cl_uint>(after.size()), after.data(), nullptr);
+    if (status != success) fail(status, fmt::format("{}: queued work cannot be ordered", description_));
+}
+
+/// A marker has the barriers before it, and the barrier has the marker: PoCL 3.1 keeps of two barriers on such a queue
+/// the second alone.
+void context::set_barrier_out_of_order(cl_command_queue on, cl_event after) {
+    event reached;
+    const cl_int status = api().clEnqueueMarkerWithWaitList(on, 1, &after, reached.out());
+    if (status != success) fail(status, fmt::format("{}: queued work cannot be ordered", description_));
+    set_barrier(on, {&reached.native(), 1});
 }
 
 fence context::mark(cl_command_queue queue) {
     event here;
     const cl_int status = api().clEnqueueMarkerWithWaitList(queue, 0, nullptr, here.out());
     if (status != success) fail(status, fmt::format("{}: a fence cannot be queued", description_));
-    return submitted(queue, std::move(here));
+    return submitted({queue}, std::move(here));
+}
+
+fence context::mark_all(queue on) {
+    const target known = queue_for(on);
+    return mark(known.goes_on ? known.goes_on : known.queue);
 }
 
 bool context::order(const fence& before, queue on) {
     if (!before.native()) return true;
-    const cl_command_queue queue = queue_for(on);
+    const target to = queue_for(on);
     fence marked = before;
     if (auto* const late = dynamic_cast<queue_end*>(before.native())) {
         if (!late->is_in(*this)) return false;
         // Queues are in order, and the own one is behind all others now.
-        if (!on || late->queue() == queue) return true;
+        if (!on || late->queue() == to.queue) return true;
         marked = late->so_far();
         if (!marked.native()) return true;
     }
@@ -186,8 +228,8 @@ bool context::order(const fence& before, queue on) {
     cl_context owner = nullptr;
     if (!end || api().clGetEventInfo(end, event_context, sizeof owner, &owner, nullptr) != success) return false;
     if (owner != handles_.context) return false;
-    const cl_int status = api().clEnqueueBarrierWithWaitList(queue, 1, &end, nullptr);
-    if (status != success) fail(status, fmt::format("{}: queued work cannot be ordered", description_));
+    set_barrier(to.queue, {&end, 1});
+    if (to.goes_on) set_barrier_out_of_order(to.goes_on, end);
     return true;
 }
 
@@ -195,7 +237,10 @@ bool context::order(const fence& before, queue on) {
 std::vector<cl_command_queue> context::all_queues() const {
     std::vector<cl_command_queue> result{handles_.queue};
     if (idle_) result.push_back(idle_);
-    for (const known_queue& each : named_) result.push_back(each.queue);
+    for (const known_queue& each : named_) {
+        result.push_back(each.queue);
+        if (each.in_order) result.push_back(each.in_order);
+    }
     return result;
 }
 
@@ -220,10 +265,14 @@ void context::start(cl_command_queue queue) {
     if (status != success) fail(status, fmt::format("{}: queued work cannot be started", description_));
 }
 
-fence context::submitted(cl_command_queue queue, event last) {
+fence context::submitted(const target& on, event last) {
+    const cl_event native = last.native();
     fence end = fence_of(std::move(last));
     try {
-        start(queue);
+        start(on.queue);
+        if (!on.goes_on) return end;
+        set_barrier_out_of_order(on.goes_on, native);
+        start(on.goes_on);
     } catch (...) {
         try {
             end.wait();

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -17,8 +18,19 @@ namespace unibuf::backends::cl {
 ///
 /// OpenCL has no order between queues, and no way to ask a context for its queues. So the queues that leases name are
 /// kept, and work that names none is put behind all of them. Any thread.
+///
+/// Work of unibuf's that names an out-of-order queue goes to a queue beside it, which is in order, and the named one
+/// goes on after it by a barrier. What comes before such work is said by order() to both.
 class context {
 public:
+    /// A queue that commands are put on, and the out-of-order queue that goes on after them, where one was named.
+    struct target {
+        cl_command_queue queue;
+        cl_command_queue goes_on = nullptr;
+
+        operator cl_command_queue() const noexcept { return queue; }
+    };
+
     /// Makes context and queue. `description` names the device in errors.
     context(cl_device_id device, std::string description);
 
@@ -35,19 +47,21 @@ public:
     const std::string& description() const noexcept { return description_; }
     bool runs_native_functions() const noexcept { return native_functions_; }
 
-    /// Returns the queue that an operation goes to: `on`, or, where it names none, the own queue, after all work that
-    /// was put on any known queue before. Throws error(invalid_argument) for a queue that is not in order, or of
-    /// another context or device.
-    cl_command_queue queue_for(queue on);
+    /// Returns where an operation goes to: to `on`, or, where it names none, to the own queue, after all work that was
+    /// put on any known queue before. Throws error(invalid_argument) for a queue of another context or device.
+    target queue_for(queue on);
 
-    /// Throws error(invalid_argument) as queue_for does, and keeps the queue.
-    void check_queue(queue on);
+    /// Returns the number of a queue that is in order, 0 for one that is not, and keeps it. Throws as queue_for does.
+    std::uint64_t identify(queue on);
 
     /// Returns a queue on which nothing ever waits, for work that has no earlier work to wait for.
     cl_command_queue idle_queue();
 
     /// Returns a fence after all work on `queue`, which is started.
     fence mark(cl_command_queue queue);
+
+    /// Does so for the queue `on`; where it names none, for all known queues.
+    fence mark_all(queue on);
 
     void retain(cl_command_queue queue) const;
 
@@ -76,14 +90,16 @@ public:
     /// Starts the work that is on `queue`.
     void start(cl_command_queue queue);
 
-    /// Starts the work that is on `queue`, and makes its last event a fence. Where it throws, nothing goes on any more.
-    fence submitted(cl_command_queue queue, event last);
+    /// Starts the work that is on a queue, and makes its last event a fence. Where it throws, nothing goes on any more.
+    fence submitted(const target& on, event last);
 
 private:
-    /// A queue that a lease has named, and its end, if somebody has it and nobody has asked for it.
+    /// A queue that a lease has named.
     struct known_queue {
-        cl_command_queue queue;  // retained, so that no other queue gets the address of one
-        std::weak_ptr<queue_end> end;
+        cl_command_queue queue;        // retained, so that no other queue gets the address of one
+        std::weak_ptr<queue_end> end;  // if somebody has it and nobody has asked for it
+        std::uint64_t number = 0;
+        cl_command_queue in_order = nullptr;  // the queue beside one that is out of order
     };
 
     cl_command_queue make_queue();
@@ -93,8 +109,15 @@ private:
     known_queue& remember(cl_command_queue named);
     fence end_of(known_queue& of);
 
-    /// Puts the own queue behind all others, and forgets queues that nobody but this context holds any more.
-    void join();
+    /// Puts the own queue behind these.
+    void join(std::span<const known_queue> queues);
+
+    /// Forgets queues that nobody but this context holds any more. What is on them comes before later work all the
+    /// same.
+    void forget_released();
+    void release(const known_queue& of) noexcept;
+    void set_barrier(cl_command_queue on, std::span<const cl_event> after);
+    void set_barrier_out_of_order(cl_command_queue on, cl_event after);
 
     opencl::handles handles_;
     std::string description_;
@@ -102,6 +125,8 @@ private:
     std::mutex mutex_;
     known_queue own_{};  // the own queue
     std::vector<known_queue> named_;
+    std::size_t many_ = 8;       // named queues among which it is looked for released ones
+    std::uint64_t numbers_ = 1;  // that queues have got; the own one has 1
     cl_command_queue idle_ = nullptr;
     std::atomic<int> memories_ = 0;
 };

@@ -76,9 +76,6 @@ void check(const opencl::handles& callers) {
     if (queue_info<cl_device_id>(callers.queue, queue_device) != callers.device) {
         refuse("the OpenCL queue belongs to another device");
     }
-    if (queue_info<cl_bitfield>(callers.queue, queue_properties) & queue_out_of_order) {
-        refuse("the OpenCL queue is out of order; a space needs one that is in order");
-    }
 }
 
 /// Makes a device of what the caller has, with a queue of its own where the caller brings none.
@@ -198,8 +195,11 @@ void add_queue(space where, _cl_command_queue* native) {
 handles handles_of(space where) { return cl::device_at(where).in().handles(); }
 
 space use(_cl_context* context, _cl_device_id* device, _cl_command_queue* queue) {
-    const handles callers{context, device, queue};
+    handles callers{context, device, queue};
     cl::check(callers);
+    const bool is_unordered =
+        queue && cl::queue_info<cl::cl_bitfield>(queue, cl::queue_properties) & cl::queue_out_of_order;
+    if (is_unordered) callers.queue = nullptr;  // the space gets a queue of its own, and knows this one beside it
 
     static std::mutex& mutex = *new std::mutex;
     const std::lock_guard lock(mutex);
@@ -208,9 +208,13 @@ space use(_cl_context* context, _cl_device_id* device, _cl_command_queue* queue)
         [[maybe_unused]] const space found("opencl:0");
     } catch (const error&) {
     }
-    if (const std::optional<space> known = cl::adopted(callers)) return *known;
-    if (count_of_spaces() == max_spaces) cl::give_back_abandoned();
-    return add_space("opencl", cl::adopt(callers));
+    std::optional<space> result = cl::adopted(callers);
+    if (!result) {
+        if (count_of_spaces() == max_spaces) cl::give_back_abandoned();
+        result = add_space("opencl", cl::adopt(callers));
+    }
+    if (is_unordered) add_queue(*result, queue);
+    return *result;
 }
 
 _cl_mem* memory(const native_memory& copy) {

@@ -1,0 +1,459 @@
+// tests/contract/opencl_queue_test.cpp: work on the program's queues, in order and out of order, and its order.
+#include <algorithm>
+#include <array>
+#include <random>
+#include <thread>
+
+#include "backends/opencl/device.hpp"
+#include "contract/contract.hpp"
+#include "contract/opencl_fixture.hpp"
+#include "contract/wrong_queue.hpp"
+#include "system/pages.hpp"
+#include "unibuf/lease_together.hpp"
+#include "unibuf/unified_buffer.hpp"
+
+namespace unibuf::contract {
+namespace {
+
+namespace cl = backends::cl;
+using namespace std::chrono_literals;
+using cl::api;
+
+class held_opencl_queue final : public held_queue {
+public:
+    held_opencl_queue(space where, cl::cl_bitfield properties)
+        : made_(made_queue(opencl::handles_of(where).context, opencl::handles_of(where).device, properties)),
+          closed_(opencl::handles_of(where).context, made_) {}
+    ~held_opencl_queue() override {
+        closed_.open();
+        api().clReleaseCommandQueue(made_);
+    }
+    held_opencl_queue(const held_opencl_queue&) = delete;
+    held_opencl_queue& operator=(const held_opencl_queue&) = delete;
+
+    queue name() const override { return opencl::queue_of(made_); }
+    void set(const native_memory& to, std::byte value) override {
+        ok(api().clEnqueueFillBuffer(made_, opencl::memory(to), &value, 1, to.offset, to.bytes, 0, nullptr, nullptr));
+        ok(api().clFlush(made_));
+    }
+    void open() override { closed_.open(); }
+
+private:
+    cl::cl_command_queue made_;
+    gate closed_;
+};
+
+std::unique_ptr<held_queue> hold_queue(space where) { return std::make_unique<held_opencl_queue>(where, 0); }
+std::unique_ptr<held_queue> hold_unordered(space where) {
+    return std::make_unique<held_opencl_queue>(where, cl::queue_out_of_order);
+}
+
+constexpr const char* no_unordered_queues = "the device has no out-of-order queues";
+
+bool has_unordered_queues(cl::cl_device_id device) {
+    constexpr cl::cl_uint queue_properties_on_host = 0x102A;
+    cl::cl_bitfield can = 0;
+    ok(api().clGetDeviceInfo(device, queue_properties_on_host, sizeof can, &can, nullptr));
+    return (can & cl::queue_out_of_order) != 0;
+}
+
+space with_unordered_queues() {
+    const space where("opencl:0");
+    if (has_unordered_queues(opencl::handles_of(where).device)) return where;
+    throw error(error_code::device_unavailable, no_unordered_queues);
+}
+
+class opencl_queues : public on_opencl {
+protected:
+    void TearDown() override {
+        for (const cl::cl_command_queue each : made_) api().clReleaseCommandQueue(each);
+    }
+
+    /// Makes a queue that goes with the test.
+    cl::cl_command_queue a_queue(cl::cl_bitfield properties = 0) { return made_.emplace_back(new_queue(properties)); }
+
+private:
+    std::vector<cl::cl_command_queue> made_;
+};
+
+TEST_F(opencl_queues, refuses_queues_of_another_context) {
+    callers_own other;
+    const auto memory = device().allocate({.bytes = 100});
+    const bytes content = noise(100);
+    const auto write = [&](cl::cl_command_queue on) { memory->write(0, content, opencl::queue_of(on)); };
+    EXPECT_EQ(code_of([&] { write(other.queue()); }), error_code::invalid_argument);
+    expect_refused(where_, opencl::queue_of(other.queue()));
+}
+
+TEST_F(opencl_queues, refuses_queues_of_another_device_of_its_context) {
+    const system::library opencl_library({"libOpenCL.so.1"});
+    cl::cl_int (*part)(cl::cl_device_id, const std::intptr_t*, cl::cl_uint, cl::cl_device_id*, cl::cl_uint*) = nullptr;
+    opencl_library.find("clCreateSubDevices", part);
+    constexpr std::array<std::intptr_t, 3> into_units{0x1086, 1, 0};  // CL_DEVICE_PARTITION_EQUALLY
+    std::array<cl::cl_device_id, 64> parts{};
+    cl::cl_uint count = 0;
+    const cl::cl_device_id whole = opencl::handles_of(where_).device;
+    const bool parted = part(whole, into_units.data(), 64, parts.data(), &count) == cl::success && count > 1;
+    if (!parted) GTEST_SKIP() << "the device cannot be parted";
+    cl::cl_int status = cl::success;
+    const cl::cl_context both = api().clCreateContext(nullptr, 2, parts.data(), nullptr, nullptr, &status);
+    ok(status);
+    const space first = opencl::use(both, parts[0]);
+    const cl::cl_command_queue second = api().clCreateCommandQueue(both, parts[1], 0, &status);
+    ok(status);
+    expect_refused(first, opencl::queue_of(second));
+    api().clReleaseCommandQueue(second);
+    api().clReleaseContext(both);
+}
+
+TEST_F(opencl_queues, puts_work_on_the_queue_that_is_named) {
+    const cl::cl_command_queue queue = new_queue();
+    const auto memory = device().allocate({.bytes = 5000});
+    const bytes content = noise(5000);
+    gate closed(context(), queue);
+    const fence written = memory->write(0, content, opencl::queue_of(queue));
+    EXPECT_FALSE(written.done());
+    EXPECT_FALSE(written.wait(20ms));
+    const fence recorded = device().record(opencl::queue_of(queue));
+    EXPECT_FALSE(recorded.wait(1ms));
+    closed.open();
+    EXPECT_TRUE(written.wait(60s));
+    EXPECT_TRUE(recorded.wait(60s));
+    EXPECT_TRUE(same(get(*memory, 0, 5000), content));
+    api().clReleaseCommandQueue(queue);
+}
+
+TEST_F(opencl_queues, puts_work_without_a_queue_after_all_queues) {
+    const cl::cl_command_queue queue = new_queue();
+    const auto memory = device().allocate({.bytes = 5000});
+    const bytes content = noise(5000);
+    put(*memory, 0, bytes(5000));
+    bytes got(5000);
+    gate closed(context(), queue);
+    memory->write(0, content, opencl::queue_of(queue));
+    const fence read = memory->read(0, got, {});
+    const fence all = device().record({});
+    EXPECT_FALSE(read.wait(20ms));
+    EXPECT_FALSE(all.done());
+    closed.open();
+    EXPECT_TRUE(read.wait(60s));
+    EXPECT_TRUE(all.wait(60s));
+    EXPECT_TRUE(same(got, content));
+    api().clReleaseCommandQueue(queue);
+}
+
+TEST_F(opencl_queues, evicts_a_copy_behind_nobody_elses_work) {
+    const cl::cl_command_queue queue = new_queue();
+    const auto mirrored = [&] { return buffer(1000, {.hint = memory_hint::gpu_preferred, .device = where_}); };
+    buffer busy = mirrored();
+    buffer idle = mirrored();
+    buffer next = mirrored();
+    const bytes content = noise(1000);
+    busy.write(where_, {.on = opencl::queue_of(queue)}).release();
+    idle.copy_from(content);
+    idle.read_write(where_).release();
+    idle.read(where_).release();
+    gate closed(context(), queue);
+    busy.write(where_, {.on = opencl::queue_of(queue)}).release();
+    limit_memory(where_, 2000);
+    next.write(where_, {.timeout = 20s, .on = opencl::queue_of(opencl::handles_of(where_).queue)}).release();
+    EXPECT_EQ(idle.statistics().evictions, 1);
+    EXPECT_EQ(busy.statistics().evictions, 0);
+    limit_memory(where_, no_memory_limit);
+    bytes got(1000);
+    idle.copy_to(got);
+    EXPECT_EQ(got, content);
+    closed.open();
+    api().clReleaseCommandQueue(queue);
+}
+
+TEST_F(opencl_queues, orders_one_queue_after_another) {
+    const cl::cl_command_queue first = new_queue();
+    const cl::cl_command_queue second = new_queue();
+    const auto memory = device().allocate({.bytes = 5000});
+    const bytes content = noise(5000);
+    bytes got(5000);
+    gate closed(context(), first);
+    const fence written = memory->write(0, content, opencl::queue_of(first));
+    EXPECT_TRUE(device().order(written, opencl::queue_of(second)));
+    const fence read = memory->read(0, got, opencl::queue_of(second));
+    EXPECT_FALSE(read.wait(20ms));
+    closed.open();
+    EXPECT_TRUE(read.wait(60s));
+    EXPECT_TRUE(same(got, content));
+    api().clReleaseCommandQueue(first);
+    api().clReleaseCommandQueue(second);
+}
+
+TEST_F(opencl_queues, does_not_order_work_of_other_contexts) {
+    EXPECT_FALSE(device().order(backends::device_of(adopted_opencl()).record({}), {}));
+}
+
+TEST_F(opencl_queues, forgets_queues_that_the_caller_has_released) {
+    const cl::cl_command_queue queue = new_queue();
+    const auto memory = device().allocate({.bytes = 5000});
+    const bytes content = noise(5000);
+    {
+        gate closed(context(), queue);
+        memory->write(0, content, opencl::queue_of(queue));
+        api().clReleaseCommandQueue(queue);
+    }
+    EXPECT_TRUE(same(get(*memory, 0, 5000), content));
+    for (int i = 0; i < 100; ++i) {
+        const cl::cl_command_queue next = new_queue();
+        memory->fill(0, 5000, std::span(content).first(1), opencl::queue_of(next));
+        api().clReleaseCommandQueue(next);
+    }
+    EXPECT_TRUE(same(get(*memory, 0, 5000), bytes(5000, content[0])));
+}
+
+TEST_F(opencl_queues, waits_for_work_on_a_queue_that_is_known_since_another_lease) {
+    const space where("opencl:0");
+    buffer b(16384, {.hint = memory_hint::cpu_preferred});
+    b.copy_from(noise(16384));
+    for (int i = 0; i < 2; ++i) b.read(where).release();
+    const cl::cl_command_queue queue = new_queue();
+    opencl::add_queue(where, queue);
+    {
+        gate closed(context(), queue);
+        b.read(where).release();  // its work may be on the queue that is held
+        EXPECT_EQ(code_of([&] { b.write(host, {.timeout = 20ms}); }), error_code::timeout);
+    }
+    b.write(host).release();
+    api().clReleaseCommandQueue(queue);
+}
+
+TEST_F(opencl_queues, shows_the_host_after_work_on_the_queue_that_is_named) {
+    if (!device().about().aliases_host) GTEST_SKIP() << device().about().description << " has memory of its own";
+    const cl::cl_command_queue queue = new_queue();
+    const unibuf::queue on = opencl::queue_of(queue);
+    const auto block = backends::device_of(host).allocate({.bytes = 8192});
+    const auto shared = device().alias({block->host_address(), 8192}, {.bytes = 8192});
+    const bytes content = noise(8192);
+    {
+        gate closed(context(), queue);
+        shared->publish_to_device(0, 8192, access::write, on);
+        shared->write(0, content, on);
+        const fence seen = shared->publish_to_host(0, 8192, access::read, on);
+        EXPECT_FALSE(seen.wait(20ms));
+        closed.open();
+        EXPECT_TRUE(seen.wait(60s));
+    }
+    EXPECT_TRUE(same({block->host_address(), 8192}, content));
+    api().clReleaseCommandQueue(queue);
+}
+
+class unordered_queues : public opencl_queues {
+protected:
+    void SetUp() override {
+        opencl_queues::SetUp();
+        if (!IsSkipped() && !has_unordered_queues(opencl::handles_of(where_).device))
+            GTEST_SKIP() << no_unordered_queues;
+    }
+};
+
+/// Copies all of a leased memory to another at the device, as a kernel would, after nothing that it names.
+void copy(cl::cl_command_queue on, const native_memory& from, const native_memory& to) {
+    ok(api().clEnqueueCopyBuffer(on, opencl::memory(from), opencl::memory(to), from.offset, to.offset, to.bytes, 0,
+                                 nullptr, nullptr));
+    ok(api().clFlush(on));
+}
+
+TEST_F(unordered_queues, let_a_program_go_on_after_what_its_lease_waits_for) {
+    const cl::cl_command_queue unordered = a_queue(cl::queue_out_of_order);
+    buffer source(5000, {.hint = memory_hint::gpu_preferred, .device = where_});
+    buffer target(5000, {.hint = memory_hint::gpu_preferred, .device = where_});
+    target.fill(std::array{std::byte{9}}, where_);
+    {
+        held_opencl_queue before(where_, 0);
+        const auto written = source.write(where_, {.on = before.name()});
+        before.set(written.native(), std::byte{1});
+    }
+    held_opencl_queue before(where_, 0);
+    {
+        const auto written = source.write(where_, {.on = before.name()});
+        before.set(written.native(), std::byte{2});
+    }
+    {
+        const access_options on{.on = opencl::queue_of(unordered)};
+        const auto from = source.read(where_, on);
+        const auto to = target.write(where_, on);
+        copy(unordered, from.native(), to.native());
+    }
+    EXPECT_EQ(code_of([&] { target.read(host, {.timeout = 20ms}).release(); }), error_code::timeout);
+    before.open();
+    EXPECT_TRUE(same(bytes(5000, std::byte{2}), [&] {
+        bytes got(5000);
+        target.copy_to(got);
+        return got;
+    }()));
+}
+
+TEST_F(unordered_queues, let_a_program_go_on_after_what_its_lease_has_brought) {
+    constexpr std::size_t large = std::size_t{16} << 20;
+    const access_options on{.on = opencl::queue_of(a_queue(cl::queue_out_of_order))};
+    buffer source(large, {.hint = memory_hint::gpu_preferred, .device = where_});
+    buffer target(large, {.hint = memory_hint::gpu_preferred, .device = where_});
+    for (unsigned round = 1; round <= 5; ++round) {
+        const bytes content = noise(large, round);
+        source.copy_from(content);
+        {
+            const auto from = source.read(where_, on);
+            const auto to = target.write(where_, on);
+            copy(static_cast<cl::cl_command_queue>(on.on.native), from.native(), to.native());
+        }
+        bytes got(large);
+        target.copy_to(got);
+        ASSERT_TRUE(same(got, content)) << round;
+    }
+}
+
+TEST_F(unordered_queues, do_works_of_many_commands_in_order) {
+    const queue unordered = opencl::queue_of(a_queue(cl::queue_out_of_order));
+    constexpr std::size_t size = 300'001;
+    const auto memory = device().allocate({.bytes = size});
+    for (unsigned round = 1; round <= 20; ++round) {
+        const bytes pattern = noise(3 + round, round);
+        memory->fill(0, size, pattern, unordered);
+        bytes got(size);
+        memory->read(0, got, unordered).wait();
+        ASSERT_TRUE(same(got, repeated(pattern, size))) << round;
+    }
+}
+
+TEST_F(unordered_queues, may_be_what_the_program_adopts) {
+    callers_own mine;
+    const cl::cl_command_queue unordered = mine.queue(cl::queue_out_of_order);
+    const space own = opencl::use(mine.context(), mine.device(), unordered);
+    EXPECT_EQ(opencl::use(mine.context(), mine.device(), unordered), own);
+    EXPECT_NE(opencl::handles_of(own).queue, unordered);
+    buffer used(5000, {.device = own});
+    used.copy_from(noise(5000));
+    gate closed(mine.context(), unordered);  // what names no queue comes after all that are known
+    EXPECT_EQ(code_of([&] {
+                  used.read_write(own).release();
+                  used.read(host, {.timeout = 20ms}).release();
+              }),
+              error_code::timeout);
+    closed.open();
+    bytes got(5000);
+    used.copy_to(got);
+    EXPECT_TRUE(same(got, noise(5000)));
+}
+
+TEST_F(unordered_queues, do_not_pile_up_where_many_are_named_and_released) {
+    callers_own mine;
+    const space own = opencl::use(mine.context(), mine.device(), nullptr);
+    for (int i = 0; i < 300; ++i) {
+        const cl::cl_command_queue one =
+            made_queue(mine.context(), mine.device(), i % 2 == 0 ? 0 : cl::queue_out_of_order);
+        record_fence(own, opencl::queue_of(one)).wait();
+        api().clReleaseCommandQueue(one);
+    }
+    std::size_t known = 0;  // while the driver has one of them for work that it has just done
+    for (int i = 0; i < 60'000 && known == 0; ++i) {
+        known = cl::device_at(own).in().queues_left_alone();
+        if (known == 0) std::this_thread::sleep_for(1ms);
+    }
+    EXPECT_GE(known, 1u);
+    EXPECT_LE(known, 40u) << "two for each that is out of order, and the own one";
+}
+
+/// A queue that is forgotten may have work, which comes before what names none all the same.
+TEST_F(opencl_queues, keep_the_order_of_their_work_when_they_are_forgotten) {
+    callers_own mine;
+    const space own = opencl::use(mine.context(), mine.device(), nullptr);
+    const cl::cl_command_queue first = made_queue(mine.context(), mine.device(), 0);
+    gate closed(mine.context(), first);
+    static_cast<void>(record_fence(own, opencl::queue_of(first)).done());
+    api().clReleaseCommandQueue(first);
+    for (int i = 0; i < 50; ++i) {
+        const cl::cl_command_queue one = made_queue(mine.context(), mine.device(), 0);
+        static_cast<void>(record_fence(own, opencl::queue_of(one)));
+        api().clReleaseCommandQueue(one);
+    }
+    const fence all = record_fence(own);
+    EXPECT_FALSE(all.wait(20ms));
+    closed.open();
+    EXPECT_TRUE(all.wait(60s));
+}
+
+TEST_F(unordered_queues, leave_the_barriers_of_the_program_as_they_are) {
+    const cl::cl_command_queue on = a_queue(cl::queue_out_of_order);
+    const access_options part{.on = opencl::queue_of(on)};
+    buffer used(5000, {.hint = memory_hint::gpu_preferred, .device = where_});
+    used.copy_from(noise(5000));
+    gate closed(context(), on);
+    used.read(where_, part).release();  // the bytes come meanwhile
+    const fence all = record_fence(where_, part.on);
+    EXPECT_FALSE(all.wait(20ms));
+    closed.open();
+    EXPECT_TRUE(all.wait(60s));
+}
+
+/// Plays a program as CloverLeaf's: fields, of which parts are set and copied by kernels on two queues, one of them out
+/// of order, whose kernels name nothing that they come after; the host looks and writes in between.
+TEST_F(unordered_queues, keep_the_results_of_a_program_with_two_queues) {
+    constexpr std::size_t fields = 3, size = 20'000;
+    for (unsigned seed = 1; seed <= 20; ++seed) {
+        const memory_hint hint = seed % 2 == 0 ? memory_hint::gpu_preferred : memory_hint::none;
+        std::mt19937 random(seed);
+        const auto below = [&](std::size_t end) { return random() % end; };
+        const std::array queues{a_queue(cl::queue_out_of_order), a_queue(seed % 3 == 0 ? cl::queue_out_of_order : 0)};
+        std::vector<buffer> all;
+        std::vector<bytes> wanted(fields, bytes(size));
+        for (std::size_t i = 0; i < fields; ++i) all.emplace_back(size, buffer_options{.hint = hint, .device = where_});
+        for (unsigned step = 0; step < 150; ++step) {
+            const std::size_t field = below(fields), begin = below(size - 1), count = 1 + below(size - begin - 1);
+            const cl::cl_command_queue on = queues[below(2)];
+            const access_options part{.offset = begin, .count = count, .on = opencl::queue_of(on)};
+            const auto value = static_cast<std::byte>(step);
+            switch (below(5)) {
+                case 0: {
+                    const auto set = all[field].write(where_, part);
+                    ok(api().clEnqueueFillBuffer(on, opencl::memory(set.native()), &value, 1, set.native().offset,
+                                                 count, 0, nullptr, nullptr));
+                    std::fill_n(wanted[field].begin() + static_cast<std::ptrdiff_t>(begin), count, value);
+                    break;
+                }
+                case 1: {
+                    const std::size_t other = (field + 1) % fields;
+                    const auto from = all[field].read(where_, part);
+                    const auto to = all[other].write(where_, part);
+                    copy(on, from.native(), to.native());
+                    std::copy_n(wanted[field].begin() + static_cast<std::ptrdiff_t>(begin), count,
+                                wanted[other].begin() + static_cast<std::ptrdiff_t>(begin));
+                    break;
+                }
+                case 2: {
+                    const auto set = all[field].write(host, {.offset = begin, .count = count});
+                    std::fill_n(set.data(), count, value);
+                    std::fill_n(wanted[field].begin() + static_cast<std::ptrdiff_t>(begin), count, value);
+                    break;
+                }
+                case 3:
+                    all[field].prefetch(where_, part);
+                    break;
+                default: {
+                    bytes got(count);
+                    all[field].copy_to(got, begin);
+                    ASSERT_TRUE(
+                        std::equal(got.begin(), got.end(), wanted[field].begin() + static_cast<std::ptrdiff_t>(begin)))
+                        << "seed " << seed << ", step " << step;
+                }
+            }
+        }
+        for (std::size_t i = 0; i < fields; ++i) {
+            bytes got(size);
+            all[i].copy_to(got);
+            ASSERT_TRUE(same(got, wanted[i])) << "seed " << seed << ", field " << i;
+        }
+    }
+}
+
+}  // namespace
+}  // namespace unibuf::contract
+
+UNIBUF_QUEUED_CONTRACT(opencl, "opencl:0", [] { return unibuf::space("opencl:0"); }, hold_queue);
+UNIBUF_QUEUED_CONTRACT(opencl_adopted, "opencl:adopted", adopted_opencl, hold_queue);
+UNIBUF_QUEUED_CONTRACT(opencl_unordered, "opencl:0", with_unordered_queues, hold_unordered);
