@@ -299,7 +299,7 @@ public:
 using helper = void();
 inline thread_local constinit helper* help_others = nullptr;
 
-/// The devices that a backend found on this machine, or why it found none.
+/// The devices that a backend found on this machine, and why it found none, or not all.
 struct discovery {
     std::vector<std::unique_ptr<device>> devices;
     std::string unavailable;

@@ -77,7 +77,7 @@ fence allocation::write_from(memory& other, std::size_t from, std::size_t offset
 template <class Enqueue>
 void allocation::slab_by_slab(const rectangle_copy& what, const char* asked_for, event& last,
                               const Enqueue& enqueue) const {
-    for_each_slab(what, [&](const slab& each) {
+    const auto copy = [&](const slab& each) {
         const std::size_t here[] = {each.here.offset, 0, 0};
         const std::size_t there[] = {each.there.offset, 0, 0};
         const std::size_t region[] = {each.row_bytes, each.rows, each.slices};
@@ -88,6 +88,22 @@ void allocation::slab_by_slab(const rectangle_copy& what, const char* asked_for,
             fail(status, asked(asked_for, each.here.offset, what.bytes()));
         }
         last = std::move(done);
+    };
+    for_each_slab(what, [&](slab each) {
+        // rusticl of Mesa 25.0 to 26.2 copies the gaps, too, where there are as many rows as a pitch has bytes: it
+        // compares the one with the other where it means the row. So the last rows of such a slab are copied by
+        // themselves.
+        const std::size_t rows = each.rows;
+        const auto is_mistaken = [&] { return each.rows == each.here.row_pitch || each.rows == each.there.row_pitch; };
+        while (each.rows > 1 && is_mistaken()) --each.rows;
+        copy(each);
+        slab last_row = each;
+        last_row.rows = 1;
+        for (std::size_t i = each.rows; i < rows; ++i) {
+            last_row.here.offset = each.here.offset + i * each.here.row_pitch;
+            last_row.there.offset = each.there.offset + i * each.there.row_pitch;
+            copy(last_row);
+        }
     });
 }
 

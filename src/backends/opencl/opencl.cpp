@@ -42,13 +42,19 @@ std::vector<cl_device_id> devices_of(cl_platform_id platform) {
     return found;
 }
 
+std::string without_device(const std::string& platform) {
+    const char* const cure =
+        platform == "rusticl" ? ": RUSTICL_ENABLE names the drivers that it may use, as radeonsi" : "";
+    return platform + " has no device" + cure;
+}
+
 discovery discover() {
     discovery result;
     std::vector<std::string> reasons;
     for (const cl_platform_id platform : platforms()) {
         const std::string name = platform_name_of(platform);
         const std::vector<cl_device_id> devices = devices_of(platform);
-        if (devices.empty()) reasons.push_back(name + " has no device");
+        if (devices.empty()) reasons.push_back(without_device(name));
         for (const cl_device_id device : devices) {
             try {
                 result.devices.push_back(std::make_unique<compute_device>(device, facts_of(device, name)));
@@ -57,9 +63,10 @@ discovery discover() {
             }
         }
     }
-    if (result.devices.empty()) {
-        result.unavailable = reasons.empty() ? "no OpenCL platform is installed (pocl-opencl-icd is one for any CPU)"
-                                             : fmt::format("{}", fmt::join(reasons, "; "));
+    // What one platform lacks is told beside the devices of others.
+    result.unavailable = fmt::format("{}", fmt::join(reasons, "; "));
+    if (result.devices.empty() && reasons.empty()) {
+        result.unavailable = "no OpenCL platform is installed (pocl-opencl-icd is one for any CPU)";
     }
     return result;
 }
