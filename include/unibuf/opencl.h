@@ -18,19 +18,18 @@ struct _cl_mem;            // cl_mem points to it
 UNIBUF_C_API unibuf_status unibuf_opencl_handles(unibuf_space where, struct _cl_context** context,
                                                  struct _cl_device_id** device, struct _cl_command_queue** queue);
 
-/// Makes a space of the caller's own context, device and queue, which are retained; where the queue is out of order, the
-/// space makes one of its own, and knows this one, too. UNIBUF_INVALID_ARGUMENT
-/// where they do not belong together. Where the process has 32 spaces, those end whose context and queues the program
-/// has released, and where no buffer has a copy, and their numbers are given again; UNIBUF_UNSUPPORTED where there is
-/// none.
+/// Makes a space of the caller's own context, device and queue, which are retained; where the queue is out of order,
+/// the space makes one of its own, and knows this one, too. UNIBUF_INVALID_ARGUMENT where they do not belong together.
+/// Where the process has 32 spaces, those end whose context and queues the program has released, and where no buffer
+/// has a copy, and their numbers are given again; UNIBUF_UNSUPPORTED where there is none.
 UNIBUF_C_API unibuf_status unibuf_opencl_use(struct _cl_context* context, struct _cl_device_id* device,
                                              struct _cl_command_queue* queue, unibuf_space* where);
 
 /// Tells unibuf of a queue of the caller's: accesses that name no queue wait for the work on it.
 UNIBUF_C_API unibuf_status unibuf_opencl_add_queue(unibuf_space where, struct _cl_command_queue* queue);
 
-/// Returns a queue of the space's context as the queue that a lease's work is on. It may be out of order: what the lease
-/// brings, and waits for, comes before all that is put on it from then on, by a barrier; its end is a marker.
+/// Returns a queue of the space's context as the queue that a lease's work is on. It may be out of order: what the
+/// lease brings, and waits for, comes before all that is put on it from then on, by a barrier; its end is a marker.
 UNIBUF_C_API unibuf_queue unibuf_opencl_queue(struct _cl_command_queue* queue);
 
 /// Writes the cl_mem of a copy. The copy's first byte is at `copy->offset` inside it.

@@ -41,9 +41,9 @@ struct handles {
 UNIBUF_API handles handles_of(space where);
 
 /// Returns the space of the caller's own context, device and queue, which are retained; makes it, where it is not there
-/// yet. Without a queue, or with one that is out of order, it is the first one of that context and device, which makes a
-/// queue: see handles_of. The one that is out of order is known then, as after add_queue. Throws error(invalid_argument)
-/// where they do not belong together.
+/// yet. Without a queue, or with one that is out of order, it is the first one of that context and device, which makes
+/// a queue: see handles_of. The one that is out of order is known then, as after add_queue. Throws
+/// error(invalid_argument) where they do not belong together.
 ///
 /// Where the process has all the spaces that it can have (max_spaces), spaces end whose context and queues the program
 /// has released, and where no buffer has a copy: their numbers are given again, with other names, and their contexts
@@ -55,8 +55,8 @@ UNIBUF_API space use(_cl_context* context, _cl_device_id* device, _cl_command_qu
 /// this function has named before. Throws error(invalid_argument).
 UNIBUF_API void add_queue(space where, _cl_command_queue* native);
 
-/// Returns a queue of the space's context as the queue that a lease's work is on. It may be out of order: what the lease
-/// brings, and waits for, comes before all that is put on it from then on, by a barrier; its end is a marker.
+/// Returns a queue of the space's context as the queue that a lease's work is on. It may be out of order: what the
+/// lease brings, and waits for, comes before all that is put on it from then on, by a barrier; its end is a marker.
 inline queue queue_of(_cl_command_queue* native) noexcept { return {native}; }
 
 /// Returns the cl_mem of a copy. The copy's first byte is at `copy.offset` inside it.

@@ -125,7 +125,7 @@ void follow_peers(guarded& state, const access_request& request) {
     byte_ranges overtaken = state.directory.where(part, &coherence::knowledge::at_host);
     if (request.what == access::write) overtaken.take_out(runs_of(request.part));  // these are about to be written
     for (const byte_range& each : overtaken) {
-        trace::record_assumed(state.id, each, true);
+        trace::record_assumed_of_others(state.id, each);
         now_written(state, promise(state.directory, each), each, host);
     }
 }

@@ -251,9 +251,9 @@ device& device_of(space where) noexcept { return table::instance().at(where); }
 bool was_left_behind(space where) noexcept { return table::instance().is_left_behind(where); }
 
 void tell_left_behind(space where) {
-    throw error(error_code::device_lost,
-                fmt::format("{} is the parent process's: it was opened before this process was forked off",
-                            where.name()));
+    throw error(
+        error_code::device_lost,
+        fmt::format("{} is the parent process's: it was opened before this process was forked off", where.name()));
 }
 
 device_info info_of(space where) { return table::instance().info_of(where); }

@@ -218,9 +218,7 @@ coherence::space_set copies::allocated() const noexcept {
     return result;
 }
 
-space copies::meant() const {
-    return options_.device ? detail::as_device(*options_.device) : current_device();
-}
+space copies::meant() const { return options_.device ? detail::as_device(*options_.device) : current_device(); }
 
 backends::allocation_request copies::wanted() const noexcept {
     return {.bytes = std::max<std::size_t>(bytes_, 1), .access = options_.access, .hint = options_.hint};

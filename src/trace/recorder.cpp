@@ -264,19 +264,19 @@ void record_found(std::uint64_t buffer, byte_range written) noexcept {
     record(made);
 }
 
-void record_assumed(std::uint64_t buffer, byte_range written, bool by_others) noexcept {
+void record_assumed(std::uint64_t buffer, byte_range written, std::string (*untracked)()) noexcept {
     if (!is_on()) return;
     event made = written_at_host(event_kind::assumed, buffer, written);
-    made.by_others = by_others;
+    made.untracked = untracked != nullptr;
     record(made);
+    if (untracked) name_untracked(untracked);
 }
 
-void record_untracked(std::uint64_t buffer, byte_range written, std::string (*why)()) noexcept {
+void record_assumed_of_others(std::uint64_t buffer, byte_range written) noexcept {
     if (!is_on()) return;
     event made = written_at_host(event_kind::assumed, buffer, written);
-    made.untracked = true;
+    made.by_others = true;
     record(made);
-    name_untracked(why);
 }
 
 void visit_own(const std::function<bool(const event&)>& visit) {

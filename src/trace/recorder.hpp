@@ -84,11 +84,14 @@ inline void record(event& made, moment& of_call) noexcept {
     of_call = {made.time, made.site};
 }
 
-/// Records that the program was found to have written bytes at the host, or that it, or another process, may have.
+/// Records that the program was found to have written bytes at the host.
 void record_found(std::uint64_t buffer, byte_range written) noexcept;
-void record_assumed(std::uint64_t buffer, byte_range written, bool by_others = false) noexcept;
 
-/// Records that the program may have written bytes, as no write is found in this process. `why` says why, for files.
-void record_untracked(std::uint64_t buffer, byte_range written, std::string (*why)()) noexcept;
+/// Records that the program may have written them. `untracked` is null where such writes are found in this process;
+/// else it says for files why they are not.
+void record_assumed(std::uint64_t buffer, byte_range written, std::string (*untracked)()) noexcept;
+
+/// Records that another process may have written them.
+void record_assumed_of_others(std::uint64_t buffer, byte_range written) noexcept;
 
 }  // namespace unibuf::trace

@@ -132,14 +132,9 @@ void host_writes::tell_found(const byte_ranges& found) {
 void host_writes::take_for_written(byte_range range) {
     if (trace::is_on()) {
         const auto changes = [](const knowledge& k) { return k.taken_for_written() && !only_at_host(k); };
-        const bool untracked = !watch_ && !tracking::kernel::instance().usable();
-        for (const byte_range& each : known_.where(range, changes)) {
-            if (untracked) {
-                trace::record_untracked(buffer_, each, [] { return tracking::about().description; });
-            } else {
-                trace::record_assumed(buffer_, each);
-            }
-        }
+        const bool is_tracked = watch_ || tracking::kernel::instance().usable();
+        const auto why = is_tracked ? nullptr : +[] { return tracking::about().description; };
+        for (const byte_range& each : known_.where(range, changes)) trace::record_assumed(buffer_, each, why);
     }
     coherence::assume_host_writes(known_, range);
 }

@@ -1,7 +1,7 @@
 // tracking/kernel.hpp: asynchronous write protection of Linux 6.7 and later: userfaultfd and PAGEMAP_SCAN.
 //
-// One pair of descriptors for the process; no thread, and no signal handler. Writes by system calls are found too. Where
-// they were refused for lack of descriptors or memory, each buffer whose first pointer goes out tries again.
+// One pair of descriptors for the process; no thread, and no signal handler. Writes by system calls are found too.
+// Where they were refused for lack of descriptors or memory, each buffer whose first pointer goes out tries again.
 #pragma once
 
 #include <atomic>
