@@ -59,7 +59,7 @@ struct device_property {
 
 /// Tells what a space is, or why it is missing.
 struct device_info {
-    std::string name;  // "opencl:0"; of a kind that is missing, or lacks devices, the kind: "opencl"
+    std::string name;  // "opencl:0"; of a kind that is missing, or of which a driver has no device: "opencl"
     bool available = false;
     std::string reason;              // why it is not available; empty where it is
     std::string description;         // name that its driver gives it

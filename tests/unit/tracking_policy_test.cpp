@@ -8,6 +8,11 @@
 #include <random>
 #include <vector>
 
+#include "system/pages.hpp"
+#include "tracking/watch.hpp"
+#include "unibuf/trace.hpp"
+#include "unibuf/unibuf.hpp"
+
 namespace unibuf::tracking::tracking_policy_test {
 namespace {
 
@@ -203,6 +208,34 @@ TEST(tracking_policy, no_pattern_costs_more_than_its_faults_beside_not_to_watch)
         EXPECT_LE(found.faults, least);
         EXPECT_LE(found.cost(), never_watched(rounds) * (fault + transfer) / transfer);
     }
+}
+
+/// A buffer goes by the policy: what is rewritten whole is assumed after a few rounds, and watched again in the end.
+TEST(tracking_policy, is_what_a_buffer_goes_by) {
+    if (!about().finds_writes) GTEST_SKIP() << about().description;
+    constexpr std::size_t bytes = 2 * section_bytes;
+    const space device("debug:0");
+    buffer used(bytes);
+    std::byte* const pointer = used.host();
+    const auto round = [&](std::size_t written) {
+        const auto before = used.statistics().bytes_moved();
+        static unsigned value = 0;
+        std::fill_n(pointer, written, static_cast<std::byte>(++value));
+        EXPECT_EQ(used.read(device)[0], pointer[0]);
+        return used.statistics().bytes_moved() - before;
+    };
+    const auto was_assumed = [&] {
+        return std::ranges::any_of(recorded_events(), [&](const event& each) {
+            return each.kind == event_kind::assumed && each.buffer == used.id() && !each.untracked;
+        });
+    };
+    round(bytes);
+    EXPECT_FALSE(was_assumed());
+    for (int i = 0; i < 6; ++i) EXPECT_EQ(round(bytes), bytes);
+    EXPECT_TRUE(was_assumed()) << "all of it was written in each round";
+    std::uint64_t moved = bytes;
+    for (int i = 0; i < 300 && moved != system::page_size(); ++i) moved = round(1);
+    EXPECT_EQ(moved, system::page_size()) << "it is watched again";
 }
 
 TEST(tracking_policy, a_part_of_one_unit_is_no_special_case) {

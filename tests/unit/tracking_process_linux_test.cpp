@@ -31,6 +31,14 @@ TEST_F(tracking_process, two_watches_do_not_disturb_each_other) {
     EXPECT_EQ(scan(*by_, whole()), ranges{pages(0, 1)});
 }
 
+/// One look at a page would hide from the other that it was written.
+TEST_F(tracking_process, a_second_watch_of_the_same_pages_is_refused) {
+    EXPECT_EQ(make_watch(memory_.span(), own_pages::all), nullptr);
+    EXPECT_EQ(make_watch(memory_.span().subspan(page, 8 * page), own_pages::all), nullptr);
+    by_.reset();
+    EXPECT_NE(make_watch(memory_.span(), own_pages::all), nullptr);
+}
+
 /// A userfaultfd that the program has opened itself.
 class faults_of_the_program {
 public:
