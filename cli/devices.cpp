@@ -49,7 +49,11 @@ void print_table(const std::vector<unibuf::device_info>& all, const std::string&
         const std::string name = each.name + (each.available && each.name == default_name ? " *" : "");
         if (!each.available) {
             rows.push_back({name});
-            last.push_back("unavailable: " + one_line(each.reason));
+            const auto is_of_kind = [&](const unibuf::device_info& other) {
+                return other.available && other.name.starts_with(each.name + ":");
+            };
+            const char* const how = std::ranges::any_of(all, is_of_kind) ? "others are unavailable: " : "unavailable: ";
+            last.push_back(how + one_line(each.reason));
             continue;
         }
         rows.push_back({name, each.memory_bytes ? readable_bytes(each.memory_bytes) : "-",

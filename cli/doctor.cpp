@@ -34,6 +34,7 @@ constexpr int found_something = 3;
 struct diagnosis {
     std::uint64_t moved = 0;
     std::uint64_t least = 0;
+    std::string untracked;  // unibuf::trace_file::untracked
     std::vector<named_finding> findings;
     std::pair<std::string, counted> largest;  // the line that most was moved for
 
@@ -42,6 +43,7 @@ struct diagnosis {
         const unibuf::traffic sum = unibuf::traffic_of(of.events);
         moved += sum.moved;
         least += sum.least;
+        if (untracked.empty()) untracked = of.untracked;
         const std::vector<std::pair<std::string, counted>> lines = summary(of).sites;
         if (!lines.empty() && lines.front().second.bytes > largest.second.bytes) largest = lines.front();
         for (named_finding& each : findings_of(of)) {
@@ -57,6 +59,7 @@ struct diagnosis {
 
 void print_text(const diagnosis& of) {
     fmt::print("moved {}, least needed {}\n", readable_bytes(of.moved), readable_bytes(of.least));
+    if (!of.untracked.empty()) fmt::print("writes through pointers were not found: {}\n", one_line(of.untracked));
     // Accesses are taken at their word: nobody sees which elements of a lease a program reads.
     if (of.largest.second.bytes != 0) {
         fmt::print("most was moved for {}: {} in {} transfers. Is all of it used there?\n", one_line(of.largest.first),
@@ -82,6 +85,7 @@ void tell_of_missing_lines(const diagnosis& of) {
 
 void print_json(const diagnosis& of) {
     nlohmann::ordered_json result{{"moved", of.moved}, {"least", of.least}};
+    if (!of.untracked.empty()) result["untracked"] = of.untracked;
     if (of.largest.second.bytes != 0) {
         result["most_moved"] = {
             {"line", of.largest.first}, {"bytes", of.largest.second.bytes}, {"transfers", of.largest.second.transfers}};

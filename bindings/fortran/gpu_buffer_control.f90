@@ -174,8 +174,8 @@ module gpu_buffer_control
       character(*), intent(inout), optional :: errmsg
     end subroutine recorded_traffic
 
-    !> Chooses the program's own OpenCL context, device and in-order queue (cl_context, cl_device_id, cl_command_queue),
-    !> for buffers that are created from now on. Without a queue, or with 0, unibuf makes one.
+    !> Chooses the program's own OpenCL context, device and queue (cl_context, cl_device_id, cl_command_queue), for
+    !> buffers that are created from now on. Without a queue, with 0, or with one that is out of order, unibuf makes one.
     subroutine use_opencl_queue(context, device, queue, stat, errmsg) bind(C, name='unibuf_fortran_use_opencl')
       import
       implicit none

@@ -235,10 +235,11 @@ struct finding {
     std::string change;        // what to change, as a sentence
 };
 
-/// Returns what could be better, what took longest first. round_trip, mark_without_write and long_lease show in close
-/// traces alone, and so does whole_for_part where all was used but little had changed. What costs less than 64 KiB and
-/// 1 ms in all is left out, and so is a lease or a mark that changes something more than once, and more than one time
-/// in ten. A wait is for one of the 1,000 leases that ended last before its end.
+/// Returns what could be better, untracked_writes first, then what took longest. That one, round_trip,
+/// mark_without_write and long_lease show in close traces alone, and so does whole_for_part where all was used but
+/// little had changed. What costs less than 64 KiB and 1 ms in all is left out, and so is a lease or a mark that
+/// changes something more than once, and more than one time in ten. A wait is for one of the 1,000 leases that ended
+/// last before its end.
 UNIBUF_API std::vector<finding> diagnose(std::span<const event> events, const trace_file& names = {});
 
 /// Returns sentences about a buffer, oldest first: who wrote and used which bytes where, what was moved for that and

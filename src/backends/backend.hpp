@@ -61,6 +61,9 @@ struct allocation_request {
 
 using fences = few<fence, 2>;
 
+/// See device::identify.
+inline constexpr std::uint64_t out_of_order = std::uint64_t{1} << 62;
+
 /// A piece of an allocation.
 struct part {
     std::size_t offset = 0;
@@ -236,6 +239,9 @@ public:
 
     virtual const traits& about() const noexcept = 0;
 
+    /// Returns traits::description as it is now.
+    virtual std::string describe() const { return about().description; }
+
     /// Returns what is free now, where the driver says it.
     virtual memory_info memory_now();
 
@@ -271,8 +277,9 @@ public:
 
     /// Checks a queue that an access names, before anything else is done for that access. Throws
     /// error(invalid_argument) where it says nothing of this device's work: for a queue of another context or device.
-    /// Returns a number that no other queue has, not even one that gets the handle later; 0 where that cannot be told,
-    /// and for a queue that is out of order: work on it then comes before nothing but what waits for its fence.
+    /// Returns a number that no other queue has, not even one that gets the handle later; 0 where that cannot be told.
+    /// `out_of_order` is added to that of a queue on which work may begin before what was put there before: of such
+    /// work it is known only that its fence is behind all that.
     virtual std::uint64_t identify(queue on);
 
     /// Returns a fence after all work submitted so far: on that queue, or, where none is named, to the whole context.

@@ -68,7 +68,7 @@ public:
         return {.name = name_of(where),
                 .available = true,
                 .reason = {},
-                .description = about.description,
+                .description = at(where).describe(),
                 .own_memory = about.own_memory,
                 .aliases_host = about.aliases_host,
                 .host_visible = about.host_visible,

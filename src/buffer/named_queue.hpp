@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "backends/backend.hpp"
 #include "unibuf/fence.hpp"
 #include "unibuf/space.hpp"
 
@@ -16,6 +17,9 @@ struct named_queue {
 
     operator queue() const noexcept { return handle; }
     explicit operator bool() const noexcept { return static_cast<bool>(handle); }
+
+    /// Returns whether work on it begins after what was put there before.
+    bool is_in_order() const noexcept { return (number & backends::out_of_order) == 0; }
 
     /// Returns whether both name one queue, or both name none.
     friend bool operator==(const named_queue& one, const named_queue& other) noexcept {

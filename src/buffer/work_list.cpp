@@ -69,7 +69,7 @@ bool work_list::has_late(const queued_work& queued, const named_queue& on) const
 
 bool work_list::is_before_all_on(const named_queue& on, coherence::space_id where,
                                  std::uint32_t thread) const noexcept {
-    return empty() || (table_->in_one_order && table_->in == order{on, where, thread});
+    return empty() || (on.is_in_order() && table_->in_one_order && table_->in == order{on, where, thread});
 }
 
 const work* work_list::find(const ticket& which) const noexcept {

@@ -124,8 +124,9 @@ private:
     /// line that most was moved for.
     void find_untracked() {
         std::map<std::uint64_t, std::uint64_t> bytes_at;
-        const auto spared = [](const candidate& of) {
-            return of.writer && of.writer->untracked ? of.made->bytes - news_of(*of.made).value_or(0) : 0;
+        const auto spared = [](const candidate& of) -> std::uint64_t {
+            const std::optional<std::uint64_t> news = news_of(*of.made);
+            return news && of.writer && of.writer->untracked ? of.made->bytes - *news : 0;
         };
         for_each_open([&](const candidate& each) { bytes_at[each.made->site] += spared(each); });
         if (bytes_at.empty()) return;

@@ -107,8 +107,7 @@ finding with_sentences(const seen_fault& of, const trace_file& names) {
                 "went from {}, of which {} need not have. The reason: {}",
                 often, of.whole, from, bytes, names.untracked.empty() ? "the trace has none" : names.untracked);
             result.change =
-                "let them be found, as docs/write-tracking.md says under Containers; or write by leases, which name "
-                "what they write";
+                "let them be found, if the reason has a cure; or write by leases, which name what they write";
             break;
         case fault::long_lease:
             result.evidence =

@@ -34,7 +34,8 @@ std::string kernel::missing() const {
 /// Opens the descriptors where that was refused for the moment. Returns whether they are open.
 bool kernel::is_ready() noexcept {
     if (usable()) return true;
-    if (!refused_ || !refused_->is_for_now || forks_ != process::forks()) return false;
+    if (!refused_ || !refused_->is_for_now) return false;
+    forks_ = process::forks();  // nothing of a parent's is open
     try {
         refused_ = open();
     } catch (const std::bad_alloc&) {

@@ -97,8 +97,9 @@ std::optional<kernel::refusal> kernel::open() {
     if (is_off()) return refusal{"UNIBUF_TRACKING is off"};
     system::descriptor faults(static_cast<int>(::syscall(SYS_userfaultfd, faults_flags)));
     if (!faults) {
+        const bool is_momentary = is_for_now();
         const std::string by_call = why();
-        if (is_for_now()) return refusal{fmt::format("userfaultfd is refused: {}", by_call), true};
+        if (is_momentary) return refusal{fmt::format("userfaultfd is refused: {}", by_call), true};
         const system::descriptor device(::open("/dev/userfaultfd", O_RDWR | O_CLOEXEC));
         if (device) faults = system::descriptor(::ioctl(device.get(), new_faults, faults_flags));
         if (!faults) {

@@ -44,10 +44,12 @@ protected:
     backends::device& device() const { return backends::device_of(where_); }
     backends::cl::cl_context context() const { return opencl::handles_of(where_).context; }
 
-    /// Makes a second queue of the space's own context.
+    /// Makes a second queue of the space's own context, and names it, as each access of a buffer does first.
     backends::cl::cl_command_queue new_queue(backends::cl::cl_bitfield properties = 0) const {
         const opencl::handles known = opencl::handles_of(where_);
-        return made_queue(known.context, known.device, properties);
+        const backends::cl::cl_command_queue made = made_queue(known.context, known.device, properties);
+        device().identify(opencl::queue_of(made));
+        return made;
     }
 
     space where_;

@@ -1,6 +1,7 @@
 // tests/contract/opencl_queue_test.cpp: work on the program's queues, in order and out of order, and its order.
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <random>
 #include <thread>
 
@@ -359,23 +360,98 @@ TEST_F(unordered_queues, do_not_pile_up_where_many_are_named_and_released) {
     EXPECT_LE(known, 40u) << "two for each that is out of order, and the own one";
 }
 
-/// A queue that is forgotten may have work, which comes before what names none all the same.
-TEST_F(opencl_queues, keep_the_order_of_their_work_when_they_are_forgotten) {
-    callers_own mine;
-    const space own = opencl::use(mine.context(), mine.device(), nullptr);
-    const cl::cl_command_queue first = made_queue(mine.context(), mine.device(), 0);
-    gate closed(mine.context(), first);
-    static_cast<void>(record_fence(own, opencl::queue_of(first)).done());
-    api().clReleaseCommandQueue(first);
-    for (int i = 0; i < 50; ++i) {
-        const cl::cl_command_queue one = made_queue(mine.context(), mine.device(), 0);
-        static_cast<void>(record_fence(own, opencl::queue_of(one)));
+/// Names so many queues, in order and out of order, and releases them.
+void name_others(space where, int count) {
+    const opencl::handles own = opencl::handles_of(where);
+    for (int i = 0; i < count; ++i) {
+        const cl::cl_command_queue one = made_queue(own.context, own.device, 0);
+        record_fence(where, opencl::queue_of(one)).wait();
         api().clReleaseCommandQueue(one);
     }
-    const fence all = record_fence(own);
-    EXPECT_FALSE(all.wait(20ms));
-    closed.open();
-    EXPECT_TRUE(all.wait(60s));
+}
+
+TEST_F(opencl_queues, may_be_released_before_the_lease_that_names_them_ends) {
+    buffer used(5000, {.hint = memory_hint::gpu_preferred, .device = where_});
+    for (const cl::cl_bitfield properties : {cl::cl_bitfield{0}, cl::queue_out_of_order}) {
+        if (properties != 0 && !has_unordered_queues(opencl::handles_of(where_).device)) continue;
+        const cl::cl_command_queue gone = new_queue(properties);
+        auto lease = used.write(where_, {.on = opencl::queue_of(gone)});
+        const std::byte value{static_cast<unsigned char>(7 + properties)};
+        ok(api().clEnqueueFillBuffer(gone, opencl::memory(lease.native()), &value, 1, 0, 5000, 0, nullptr, nullptr));
+        ok(api().clFlush(gone));
+        api().clReleaseCommandQueue(gone);
+        name_others(where_, 40);
+        used.view(0, 0).prefetch(where_);  // names none
+        lease.release();
+        bytes got(5000);
+        used.copy_to(got);
+        EXPECT_TRUE(same(got, bytes(5000, value)));
+    }
+}
+
+TEST_F(opencl_queues, may_be_released_before_the_hold_that_names_them_ends) {
+    buffer used(5000, {.hint = memory_hint::gpu_preferred, .device = where_});
+    used.copy_from(noise(5000, 1));
+    const cl::cl_command_queue gone = new_queue();
+    standing_hold hold = used.bind(where_, access::read_write, {.on = opencl::queue_of(gone)});
+    api().clReleaseCommandQueue(gone);
+    name_others(where_, 40);
+    used.copy_from(noise(5000, 2));
+    hold.resume();
+    bytes got(5000);
+    used.copy_to(got);
+    EXPECT_TRUE(same(got, noise(5000, 2)));
+    hold.release();
+    used.copy_to(got);
+    EXPECT_TRUE(same(got, noise(5000, 2)));
+}
+
+/// A loop that never waits for the device queues each step behind the one before, and not behind all.
+TEST_F(unordered_queues, take_a_loop_that_waits_for_nobody) {
+    const cl::cl_command_queue on = a_queue(cl::queue_out_of_order);
+    constexpr std::size_t size = std::size_t{1} << 20;
+    buffer used(size, {.hint = memory_hint::gpu_preferred, .device = where_});
+    constexpr unsigned steps = 250;
+    for (unsigned step = 1; step <= steps; ++step) {
+        const auto lease = used.read_write(where_, {.on = opencl::queue_of(on)});
+        const auto value = static_cast<std::byte>(step);
+        ok(api().clEnqueueFillBuffer(on, opencl::memory(lease.native()), &value, 1, 0, size, 0, nullptr, nullptr));
+        ok(api().clFlush(on));
+    }
+    bytes got(size);
+    used.copy_to(got);
+    EXPECT_TRUE(same(got, bytes(size, static_cast<std::byte>(steps))));
+}
+
+TEST_F(unordered_queues, are_used_by_several_threads) {
+    const cl::cl_command_queue on = a_queue(cl::queue_out_of_order);
+    const auto play = [&](unsigned seed) {
+        buffer used(20'000, {.hint = memory_hint::gpu_preferred, .device = where_});
+        for (unsigned step = 0; step < 100; ++step) {
+            const bytes content = noise(20'000, 1000 * seed + step);
+            used.copy_from(content);
+            const auto value = static_cast<std::byte>(step);
+            {
+                const auto lease = used.read_write(where_, {.on = opencl::queue_of(on)});
+                ok(api().clEnqueueFillBuffer(on, opencl::memory(lease.native()), &value, 1, 0, 100, 0, nullptr,
+                                             nullptr));
+                ok(api().clFlush(on));
+            }
+            bytes got(20'000);
+            used.copy_to(got);
+            if (!std::all_of(got.begin(), got.begin() + 100, [&](std::byte each) { return each == value; }) ||
+                !std::equal(got.begin() + 100, got.end(), content.begin() + 100)) {
+                return false;
+            }
+        }
+        return true;
+    };
+    std::array<bool, 4> right{};
+    {
+        std::vector<std::jthread> threads;
+        for (unsigned i = 0; i < right.size(); ++i) threads.emplace_back([&, i] { right[i] = play(i + 1); });
+    }
+    EXPECT_TRUE(std::ranges::all_of(right, std::identity{}));
 }
 
 TEST_F(unordered_queues, leave_the_barriers_of_the_program_as_they_are) {

@@ -19,4 +19,10 @@ inline constexpr bool has_address_sanitizer = __has_feature(address_sanitizer);
 inline constexpr bool has_address_sanitizer = false;
 #endif
 
+#if defined(__has_feature)
+inline constexpr bool has_undefined_behaviour_sanitizer = __has_feature(undefined_behavior_sanitizer);
+#else
+inline constexpr bool has_undefined_behaviour_sanitizer = false;
+#endif
+
 }  // namespace unibuf::test

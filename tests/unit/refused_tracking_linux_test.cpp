@@ -1,5 +1,6 @@
 // unit/refused_tracking_linux_test.cpp: where the kernel's tracking is refused, whole or one way of it.
 #include <gtest/gtest.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -13,6 +14,7 @@
 #include "support/own_process.hpp"
 #include "support/process_limits.hpp"
 #include "support/refusals.hpp"
+#include "support/sanitizers.hpp"
 #include "tracking/watch.hpp"
 #include "unibuf/unibuf.hpp"
 
@@ -88,12 +90,28 @@ TEST(refused_tracking, names_the_kernel_that_is_needed) {
     run_refused("scan", [] { expect_not_found("PAGEMAP_SCAN is refused: "); });
 }
 
+TEST(refused_tracking, is_tried_again_in_a_forked_process_whose_parent_had_none) {
+    if (has_undefined_behaviour_sanitizer) GTEST_SKIP() << "the sanitizer needs descriptors of its own";
+    if (!is_alone(variable, "forked")) {
+        if (!tracking::about().finds_writes) GTEST_SKIP() << tracking::about().description;
+        return run_alone(variable, "forked");
+    }
+    {
+        const no_more_of none(RLIMIT_NOFILE, descriptors_in_use());
+        EXPECT_FALSE(tracking::about().finds_writes);
+    }
+    const pid_t child = ::fork();
+    if (child == 0) {
+        expect_found();
+        ::_exit(testing::Test::HasFailure());
+    }
+    int status = 0;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0);
+}
+
 TEST(refused_tracking, is_tried_again_where_there_was_no_descriptor_left) {
-#if defined(__has_feature)
-#if __has_feature(undefined_behavior_sanitizer)
-    GTEST_SKIP() << "the sanitizer needs descriptors of its own";
-#endif
-#endif
+    if (has_undefined_behaviour_sanitizer) GTEST_SKIP() << "the sanitizer needs descriptors of its own";
     if (!is_alone(variable, "descriptors")) {
         if (!tracking::about().finds_writes) GTEST_SKIP() << tracking::about().description;
         return run_alone(variable, "descriptors");
@@ -111,7 +129,9 @@ TEST(refused_tracking, is_tried_again_where_there_was_no_descriptor_left) {
     moved_for_one_byte(later, pointer, std::byte{1});
     EXPECT_EQ(moved_for_one_byte(later, pointer, std::byte{2}), page) << tracking::about().description;
     EXPECT_FALSE(first.placement(host).writes_found);
+    EXPECT_NE(first.placement(host).reason.find("no descriptor"), std::string::npos) << first.placement(host).reason;
     EXPECT_TRUE(later.placement(host).writes_found);
+    EXPECT_NE(devices().front().description.find("are found by"), std::string::npos) << devices().front().description;
 }
 
 }  // namespace

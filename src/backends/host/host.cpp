@@ -113,10 +113,7 @@ class host_device final : public device {
 public:
     host_device() {
         const available has = available_memory();
-        const tracking::mechanism finds = tracking::about();
-        about_.description =
-            fmt::format("host memory{}, where writes are {}{}", has.cgroup.empty() ? "" : " within a cgroup's limit",
-                        finds.finds_writes ? "found by " : "not found: ", finds.description);
+        about_.description = has.cgroup.empty() ? "host memory" : "host memory within a cgroup's limit";
         about_.own_memory = false;
         about_.addresses = true;
         about_.memory_bytes = has.memory.total;
@@ -124,6 +121,12 @@ public:
     }
 
     const traits& about() const noexcept override { return about_; }
+
+    std::string describe() const override {
+        const tracking::mechanism finds = tracking::about();
+        return fmt::format("{}, where writes are {}{}", about_.description,
+                           finds.finds_writes ? "found by " : "not found: ", finds.description);
+    }
     memory_info memory_now() override { return available_memory().memory; }
 
     std::unique_ptr<memory> allocate(const allocation_request& what) override {

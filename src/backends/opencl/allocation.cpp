@@ -22,21 +22,21 @@ std::string allocation::asked(const char* what, std::size_t offset, std::size_t 
 }
 
 fence allocation::write(std::size_t offset, std::span<const std::byte> from, queue on) {
-    const context::target queue = in_.queue_for(on);
+    const context::target commands = in_.queue_for(on);
     event done;
-    const cl_int status =
-        api().clEnqueueWriteBuffer(queue, native(), no, offset, from.size(), from.data(), 0, nullptr, done.out());
+    const cl_int status = api().clEnqueueWriteBuffer(commands.queue, native(), no, offset, from.size(), from.data(), 0,
+                                                     nullptr, done.out());
     if (status != success) fail(status, asked("write", offset, from.size()));
-    return in_.submitted(queue, std::move(done));
+    return in_.submitted(commands, std::move(done));
 }
 
 fence allocation::read(std::size_t offset, std::span<std::byte> to, queue on) {
-    const context::target queue = in_.queue_for(on);
+    const context::target commands = in_.queue_for(on);
     event done;
     const cl_int status =
-        api().clEnqueueReadBuffer(queue, native(), no, offset, to.size(), to.data(), 0, nullptr, done.out());
+        api().clEnqueueReadBuffer(commands.queue, native(), no, offset, to.size(), to.data(), 0, nullptr, done.out());
     if (status != success) fail(status, asked("read", offset, to.size()));
-    return in_.submitted(queue, std::move(done));
+    return in_.submitted(commands, std::move(done));
 }
 
 void allocation::write_parts(std::span<const part> parts, const std::byte* host, queue on, fences& done) {
@@ -51,11 +51,11 @@ void allocation::read_parts(std::span<const part> parts, std::byte* host, queue 
 
 bool allocation::copy_at_once(std::span<const part> parts, std::byte* host, direction way, queue on, fences& done) {
     if (!in_.runs_native_functions()) return false;
-    const context::target queue = in_.queue_for(on);
+    const context::target commands = in_.queue_for(on);
     event copied;
-    const cl_int status = enqueue_copies(queue, native(), host, parts, way, copied);
+    const cl_int status = enqueue_copies(commands.queue, native(), host, parts, way, copied);
     if (status != success) fail(status, asked("copy of parts", parts[0].offset, parts[0].bytes));
-    done.resize(parts.size(), in_.submitted(queue, std::move(copied)));
+    done.resize(parts.size(), in_.submitted(commands, std::move(copied)));
     return true;
 }
 
@@ -65,12 +65,12 @@ bool allocation::takes_from(const memory& other) const noexcept {
 }
 
 fence allocation::write_from(memory& other, std::size_t from, std::size_t offset, std::size_t bytes, queue on) {
-    const context::target queue = in_.queue_for(on);
+    const context::target commands = in_.queue_for(on);
     event done;
-    const cl_int status = api().clEnqueueCopyBuffer(queue, reinterpret_cast<cl_mem>(other.handle()), native(), from,
-                                                    offset, bytes, 0, nullptr, done.out());
+    const cl_int status = api().clEnqueueCopyBuffer(commands.queue, reinterpret_cast<cl_mem>(other.handle()), native(),
+                                                    from, offset, bytes, 0, nullptr, done.out());
     if (status != success) fail(status, asked("copy from another memory", offset, bytes));
-    return in_.submitted(queue, std::move(done));
+    return in_.submitted(commands, std::move(done));
 }
 
 /// Puts copies of slabs on a queue, in order. Where one fails, those before it are waited for.
@@ -90,20 +90,17 @@ void allocation::slab_by_slab(const rectangle_copy& what, const char* asked_for,
         last = std::move(done);
     };
     for_each_slab(what, [&](slab each) {
-        // rusticl of Mesa 25.0 to 26.2 copies the gaps, too, where there are as many rows as a pitch has bytes: it
-        // compares the one with the other where it means the row. So the last rows of such a slab are copied by
-        // themselves.
-        const std::size_t rows = each.rows;
-        const auto is_mistaken = [&] { return each.rows == each.here.row_pitch || each.rows == each.there.row_pitch; };
-        while (each.rows > 1 && is_mistaken()) --each.rows;
-        copy(each);
+        // rusticl of Mesa 25.0 to 26.2 takes a plane for bytes that lie together where both pitches are as many bytes
+        // as there are rows, and copies the gaps. Such a plane goes without its last row, which is copied by itself.
+        const bool is_mistaken = each.rows == each.here.row_pitch && each.rows == each.there.row_pitch;
+        if (!is_mistaken || each.rows == 1) return copy(each);
         slab last_row = each;
         last_row.rows = 1;
-        for (std::size_t i = each.rows; i < rows; ++i) {
-            last_row.here.offset = each.here.offset + i * each.here.row_pitch;
-            last_row.there.offset = each.there.offset + i * each.there.row_pitch;
-            copy(last_row);
-        }
+        last_row.here.offset += (each.rows - 1) * each.here.row_pitch;
+        last_row.there.offset += (each.rows - 1) * each.there.row_pitch;
+        --each.rows;
+        copy(each);
+        copy(last_row);
     });
 }
 
@@ -118,58 +115,58 @@ fence allocation::read_rectangle(const rectangle_copy& what, std::byte* host, qu
 /// Copies rows between the host and this memory. Where the device runs functions of the host, one of them copies many
 /// rows: drivers take rows of a few bytes one by one. To start one takes some microseconds more than the driver's call.
 fence allocation::copy_rows(const rectangle_copy& what, std::byte* host, direction way, queue on) {
-    const context::target queue = in_.queue_for(on);
+    const context::target commands = in_.queue_for(on);
     event last;
     constexpr std::size_t many = 4096;
     if (what.rows() >= many && in_.runs_native_functions()) {
-        const cl_int status = enqueue_copies(queue, native(), host, what, way, last);
+        const cl_int status = enqueue_copies(commands.queue, native(), host, what, way, last);
         if (status != success) fail(status, asked("copy of rows", what.here.offset, what.bytes()));
-        return in_.submitted(queue, std::move(last));
+        return in_.submitted(commands, std::move(last));
     }
     slab_by_slab(what, "copy of rows", last, [&](const slab& each, auto here, auto there, auto region, cl_event* done) {
         return way == direction::to_device
-                   ? api().clEnqueueWriteBufferRect(queue, native(), no, here, there, region, each.here.row_pitch,
-                                                    each.here.slice_pitch, each.there.row_pitch, each.there.slice_pitch,
-                                                    host, 0, nullptr, done)
-                   : api().clEnqueueReadBufferRect(queue, native(), no, here, there, region, each.here.row_pitch,
-                                                   each.here.slice_pitch, each.there.row_pitch, each.there.slice_pitch,
-                                                   host, 0, nullptr, done);
+                   ? api().clEnqueueWriteBufferRect(commands.queue, native(), no, here, there, region,
+                                                    each.here.row_pitch, each.here.slice_pitch, each.there.row_pitch,
+                                                    each.there.slice_pitch, host, 0, nullptr, done)
+                   : api().clEnqueueReadBufferRect(commands.queue, native(), no, here, there, region,
+                                                   each.here.row_pitch, each.here.slice_pitch, each.there.row_pitch,
+                                                   each.there.slice_pitch, host, 0, nullptr, done);
     });
-    return in_.submitted(queue, std::move(last));
+    return in_.submitted(commands, std::move(last));
 }
 
 fence allocation::write_rectangle_from(memory& other, const rectangle_copy& what, queue on) {
     if (&other == this) return memory::write_rectangle_from(other, what, on);  // OpenCL sees overlaps that are none
-    const context::target queue = in_.queue_for(on);
+    const context::target commands = in_.queue_for(on);
     auto* const source = reinterpret_cast<cl_mem>(other.handle());
     event last;
     slab_by_slab(what, "copy of rows from another memory", last,
                  [&](const slab& each, auto here, auto there, auto region, cl_event* done) {
-                     return api().clEnqueueCopyBufferRect(queue, source, native(), there, here, region,
+                     return api().clEnqueueCopyBufferRect(commands.queue, source, native(), there, here, region,
                                                           each.there.row_pitch, each.there.slice_pitch,
                                                           each.here.row_pitch, each.here.slice_pitch, 0, nullptr, done);
                  });
-    return in_.submitted(queue, std::move(last));
+    return in_.submitted(commands, std::move(last));
 }
 
 fence allocation::fill(std::size_t offset, std::size_t bytes, std::span<const std::byte> pattern, queue on) {
-    const context::target queue = in_.queue_for(on);
+    const context::target commands = in_.queue_for(on);
     pattern = shortest(pattern);
     event last;
     if (fillable(offset, bytes, pattern.size())) {
-        fill_piece(queue, offset, bytes, pattern, last);
-        return in_.submitted(queue, std::move(last));
+        fill_piece(commands.queue, offset, bytes, pattern, last);
+        return in_.submitted(commands, std::move(last));
     }
     // Patterns of other sizes and places are put together once of pieces that OpenCL can fill, and then copied on the
     // device: no host memory has to outlive this call, and nothing waits.
     for (std::size_t at = 0; at < pattern.size();) {
         std::size_t piece = 128;
         while (piece > pattern.size() - at || (offset + at) % piece != 0) piece /= 2;
-        fill_piece(queue, offset + at, piece, pattern.subspan(at, piece), last);
+        fill_piece(commands.queue, offset + at, piece, pattern.subspan(at, piece), last);
         at += piece;
     }
-    double_up(queue, offset, bytes, pattern.size(), last);
-    return in_.submitted(queue, std::move(last));
+    double_up(commands.queue, offset, bytes, pattern.size(), last);
+    return in_.submitted(commands, std::move(last));
 }
 
 void allocation::fill_piece(cl_command_queue queue, std::size_t offset, std::size_t bytes,

@@ -78,6 +78,7 @@ inline constexpr cl_uint event_command_execution_status = 0x11D3;
 
 // These are flags.
 inline constexpr cl_bitfield queue_out_of_order = 1u << 0;
+inline constexpr cl_bitfield queue_on_device = 1u << 2;
 inline constexpr cl_bitfield exec_native_kernel = 1u << 1;
 inline constexpr cl_bitfield mem_read_write = 1u << 0;
 inline constexpr cl_bitfield mem_use_host_ptr = 1u << 3;

@@ -11,6 +11,12 @@
 
 namespace unibuf::backends::cl {
 
+void check_is_of_host(cl_command_queue queue) {
+    if (queue_info<cl_bitfield>(queue, queue_properties) & queue_on_device) {
+        throw error(error_code::invalid_argument, "an OpenCL queue on the device was named: name one of the host");
+    }
+}
+
 context::context(cl_device_id device, std::string description)
     : description_(std::move(description)), native_functions_(cl::runs_native_functions(device)) {
     handles_.device = device;
@@ -55,14 +61,14 @@ context::target context::queue_for(queue on) {
     auto* const named = static_cast<cl_command_queue>(on.native);
     if (named == handles_.queue) return {named};
     const std::lock_guard lock(mutex_);
-    if (!named) {
+    if (!named || (!find(named) && forgotten_.contains(named))) {
         forget_released();
         join(named_);
         return {handles_.queue};
     }
     if (named == idle_) return {named};
     const known_queue& known = remember(named);
-    if (known.in_order) return {.queue = known.in_order, .goes_on = named};
+    if (known.in_order) return {.queue = known.in_order, .out_of_order = named};
     return {named};
 }
 
@@ -72,7 +78,7 @@ std::uint64_t context::identify(queue on) {
     if (named == handles_.queue) return own_.number;
     const std::lock_guard lock(mutex_);
     const known_queue& known = remember(named);
-    return known.in_order ? 0 : known.number;
+    return known.in_order ? known.number | out_of_order : known.number;
 }
 
 cl_command_queue context::idle_queue() {
@@ -88,8 +94,12 @@ void context::retain(cl_command_queue queue) const {
     }
 }
 
-context::known_queue& context::remember(cl_command_queue named) {
-    if (const auto found = std::ranges::find(named_, named, &known_queue::queue); found != named_.end()) return *found;
+context::known_queue* context::find(cl_command_queue named) noexcept {
+    const auto found = std::ranges::find(named_, named, &known_queue::queue);
+    return found != named_.end() ? &*found : nullptr;
+}
+
+void context::check_usable(cl_command_queue named) const {
     const auto refuse = [&](const char* what, const char* cure) {
         throw error(error_code::invalid_argument,
                     fmt::format("{} was named for the space on {}: {}", what, description_, cure));
@@ -101,10 +111,13 @@ context::known_queue& context::remember(cl_command_queue named) {
     if (queue_info<cl_device_id>(named, queue_device) != handles_.device) {
         refuse("a queue of another OpenCL device", "name one of the space's device, or the space of its device");
     }
-    if (named_.size() >= many_) {
-        forget_released();
-        many_ = std::max<std::size_t>(8, 2 * named_.size());
-    }
+    check_is_of_host(named);
+}
+
+context::known_queue& context::remember(cl_command_queue named) {
+    if (known_queue* const known = find(named)) return *known;
+    check_usable(named);
+    if (named_.size() >= look_from_) forget_released();
     make_room(named_);
     known_queue known{.queue = named, .end = {}, .number = ++numbers_};
     if (queue_info<cl_bitfield>(named, queue_properties) & queue_out_of_order) known.in_order = make_queue();
@@ -114,6 +127,7 @@ context::known_queue& context::remember(cl_command_queue named) {
         if (known.in_order) api().clReleaseCommandQueue(known.in_order);
         throw;
     }
+    forgotten_.erase(named);
     // Work without a name was on the own queue until now.
     if (const auto end = own_.end.lock()) end->end_here();
     own_.end.reset();
@@ -127,12 +141,14 @@ fence context::end_of(queue on) {
         const std::lock_guard lock(mutex_);
         // Work without a name may be on any queue that is known now; what comes later on others is no part of it.
         if (named == handles_.queue || (!named && named_.empty())) return end_of(own_);
-        if (named) {
+        if (named && (find(named) || !forgotten_.contains(named))) {
             known_queue& known = remember(named);
             if (!known.in_order) return end_of(known);
+        } else {
+            on = {};
         }
     }
-    return mark_all(on);
+    return mark(on ? named : queue_for({}).queue);
 }
 
 fence context::end_of(known_queue& of) {
@@ -176,9 +192,12 @@ void context::forget_released() {
         return queue_info<cl_uint>(each.queue, queue_reference_count) == 1;
     };
     const auto first = std::ranges::partition(named_, std::not_fn(is_ours_alone)).begin();
-    join({first, named_.end()});
-    std::for_each(first, named_.end(), [this](const known_queue& each) { release(each); });
+    const std::span gone(first, named_.end());
+    join(gone);
+    for (const known_queue& each : gone) forgotten_.insert(each.queue);
+    for (const known_queue& each : gone) release(each);
     named_.erase(first, named_.end());
+    look_from_ = std::max(least_to_look_, 2 * named_.size());
 }
 
 void context::release(const known_queue& of) noexcept {
@@ -192,9 +211,11 @@ void context::set_barrier(cl_command_queue on, std::span<const cl_event> after) 
     if (status != success) fail(status, fmt::format("{}: queued work cannot be ordered", description_));
 }
 
-/// A marker has the barriers before it, and the barrier has the marker: PoCL 3.1 keeps of two barriers on such a queue
-/// the second alone.
+/// Lets what comes later on an out-of-order queue wait for an event. PoCL 3.1 keeps of two barriers on such a queue the
+/// second alone. So the barrier names a marker, and a marker waits for the barriers before it: nobody may set another
+/// barrier between the two.
 void context::set_barrier_out_of_order(cl_command_queue on, cl_event after) {
+    const std::lock_guard lock(barriers_);
     event reached;
     const cl_int status = api().clEnqueueMarkerWithWaitList(on, 1, &after, reached.out());
     if (status != success) fail(status, fmt::format("{}: queued work cannot be ordered", description_));
@@ -208,9 +229,10 @@ fence context::mark(cl_command_queue queue) {
     return submitted({queue}, std::move(here));
 }
 
-fence context::mark_all(queue on) {
-    const target known = queue_for(on);
-    return mark(known.goes_on ? known.goes_on : known.queue);
+fence context::record(queue on) {
+    if (!on) return mark(queue_for({}).queue);
+    identify(on);
+    return mark(static_cast<cl_command_queue>(on.native));
 }
 
 bool context::order(const fence& before, queue on) {
@@ -229,7 +251,7 @@ bool context::order(const fence& before, queue on) {
     if (!end || api().clGetEventInfo(end, event_context, sizeof owner, &owner, nullptr) != success) return false;
     if (owner != handles_.context) return false;
     set_barrier(to.queue, {&end, 1});
-    if (to.goes_on) set_barrier_out_of_order(to.goes_on, end);
+    if (to.out_of_order) set_barrier_out_of_order(to.out_of_order, end);
     return true;
 }
 
@@ -270,9 +292,9 @@ fence context::submitted(const target& on, event last) {
     fence end = fence_of(std::move(last));
     try {
         start(on.queue);
-        if (!on.goes_on) return end;
-        set_barrier_out_of_order(on.goes_on, native);
-        start(on.goes_on);
+        if (!on.out_of_order) return end;
+        set_barrier_out_of_order(on.out_of_order, native);
+        start(on.out_of_order);
     } catch (...) {
         try {
             end.wait();

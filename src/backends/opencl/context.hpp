@@ -6,6 +6,7 @@
 #include <mutex>
 #include <span>
 #include <string>
+#include <unordered_set>
 #include <vector>
 
 #include "backends/opencl/event.hpp"
@@ -19,16 +20,17 @@ namespace unibuf::backends::cl {
 /// OpenCL has no order between queues, and no way to ask a context for its queues. So the queues that leases name are
 /// kept, and work that names none is put behind all of them. Any thread.
 ///
-/// Work of unibuf's that names an out-of-order queue goes to a queue beside it, which is in order, and the named one
-/// goes on after it by a barrier. What comes before such work is said by order() to both.
+/// Work of unibuf's that names an out-of-order queue goes to a queue beside it, which is in order; a barrier lets what
+/// comes later on the named one wait for it. order() sets barriers on both.
+///
+/// A queue that the program has released is forgotten. If a hold still names it, its work is on the own queue, which is
+/// behind all that was on the other; a new queue may get its handle, and is known once an access names it.
 class context {
 public:
-    /// A queue that commands are put on, and the out-of-order queue that goes on after them, where one was named.
+    /// Where unibuf's commands go.
     struct target {
         cl_command_queue queue;
-        cl_command_queue goes_on = nullptr;
-
-        operator cl_command_queue() const noexcept { return queue; }
+        cl_command_queue out_of_order = nullptr;  // the queue that was named, which submitted() lets wait for them
     };
 
     /// Makes context and queue. `description` names the device in errors.
@@ -51,7 +53,7 @@ public:
     /// put on any known queue before. Throws error(invalid_argument) for a queue of another context or device.
     target queue_for(queue on);
 
-    /// Returns the number of a queue that is in order, 0 for one that is not, and keeps it. Throws as queue_for does.
+    /// Keeps a queue that the program names now, and returns what device::identify does. Throws as queue_for does.
     std::uint64_t identify(queue on);
 
     /// Returns a queue on which nothing ever waits, for work that has no earlier work to wait for.
@@ -60,8 +62,8 @@ public:
     /// Returns a fence after all work on `queue`, which is started.
     fence mark(cl_command_queue queue);
 
-    /// Does so for the queue `on`; where it names none, for all known queues.
-    fence mark_all(queue on);
+    /// Does so for the queue that the program names now; where it names none, for all known queues.
+    fence record(queue on);
 
     void retain(cl_command_queue queue) const;
 
@@ -102,10 +104,13 @@ private:
         cl_command_queue in_order = nullptr;  // the queue beside one that is out of order
     };
 
+    static constexpr std::size_t least_to_look_ = 8;
+
     cl_command_queue make_queue();
     std::vector<cl_command_queue> all_queues() const;
 
     // These need the mutex.
+    known_queue* find(cl_command_queue named) noexcept;
     known_queue& remember(cl_command_queue named);
     fence end_of(known_queue& of);
 
@@ -119,17 +124,24 @@ private:
     void set_barrier(cl_command_queue on, std::span<const cl_event> after);
     void set_barrier_out_of_order(cl_command_queue on, cl_event after);
 
+    void check_usable(cl_command_queue named) const;
+
     opencl::handles handles_;
     std::string description_;
     bool native_functions_;
     std::mutex mutex_;
     known_queue own_{};  // the own queue
     std::vector<known_queue> named_;
-    std::size_t many_ = 8;       // named queues among which it is looked for released ones
-    std::uint64_t numbers_ = 1;  // that queues have got; the own one has 1
+    std::unordered_set<cl_command_queue> forgotten_;  // handles of queues that were named, and have been released
+    std::size_t look_from_ = least_to_look_;          // so many named queues are worth a look for released ones
+    std::uint64_t numbers_ = 1;                       // that queues have got; the own one has 1
+    std::mutex barriers_;
     cl_command_queue idle_ = nullptr;
     std::atomic<int> memories_ = 0;
 };
+
+/// Throws error(invalid_argument) for a queue that only kernels may put work on.
+void check_is_of_host(cl_command_queue queue);
 
 /// Returns what a queue says of itself: `what` is one of the queue_ constants.
 template <class Value>

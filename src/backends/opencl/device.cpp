@@ -165,16 +165,16 @@ std::unique_ptr<memory> compute_device::alias(std::span<std::byte> host, const a
 
 void compute_device::move_many(direction way, std::span<const move_of> moves, fences& done) {
     if (!in().runs_native_functions()) return device::move_many(way, moves, done);
-    const context::target queue = in().queue_for({});
+    const context::target commands = in().queue_for({});
     event copied;
-    const cl_int status = enqueue_copies(queue, moves, way, copied);
+    const cl_int status = enqueue_copies(commands.queue, moves, way, copied);
     if (status != success) fail(status, fmt::format("{}: {} copies were asked for", about().description, moves.size()));
-    done.push_back(in().submitted(queue, std::move(copied)));
+    done.push_back(in().submitted(commands, std::move(copied)));
 }
 
 std::uint64_t compute_device::identify(queue on) { return in().identify(on); }
 
-fence compute_device::record(queue on) { return in().mark_all(on); }
+fence compute_device::record(queue on) { return in().record(on); }
 
 fence compute_device::record_later(queue on) { return in().end_of(on); }
 

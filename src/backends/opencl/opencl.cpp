@@ -83,6 +83,7 @@ void check(const opencl::handles& callers) {
     if (queue_info<cl_device_id>(callers.queue, queue_device) != callers.device) {
         refuse("the OpenCL queue belongs to another device");
     }
+    check_is_of_host(callers.queue);
 }
 
 /// Makes a device of what the caller has, with a queue of its own where the caller brings none.
@@ -196,7 +197,7 @@ using namespace backends;
 
 void add_queue(space where, _cl_command_queue* native) {
     if (!native) throw error(error_code::invalid_argument, "a queue of " + where.name() + " was named that is null");
-    cl::device_at(where).in().queue_for(queue_of(native));
+    cl::device_at(where).in().identify(queue_of(native));
 }
 
 handles handles_of(space where) { return cl::device_at(where).in().handles(); }
