@@ -197,7 +197,7 @@ void context::forget_released() {
     for (const known_queue& each : gone) forgotten_.insert(each.queue);
     for (const known_queue& each : gone) release(each);
     named_.erase(first, named_.end());
-    look_from_ = std::max(least_to_look_, 2 * named_.size());
+    look_from_ = std::max(least_to_look, 2 * named_.size());
 }
 
 void context::release(const known_queue& of) noexcept {

@@ -104,7 +104,7 @@ private:
         cl_command_queue in_order = nullptr;  // the queue beside one that is out of order
     };
 
-    static constexpr std::size_t least_to_look_ = 8;
+    static constexpr std::size_t least_to_look = 8;
 
     cl_command_queue make_queue();
     std::vector<cl_command_queue> all_queues() const;
@@ -133,7 +133,7 @@ private:
     known_queue own_{};  // the own queue
     std::vector<known_queue> named_;
     std::unordered_set<cl_command_queue> forgotten_;  // handles of queues that were named, and have been released
-    std::size_t look_from_ = least_to_look_;          // so many named queues are worth a look for released ones
+    std::size_t look_from_ = least_to_look;           // so many named queues are worth a look for released ones
     std::uint64_t numbers_ = 1;                       // that queues have got; the own one has 1
     std::mutex barriers_;
     cl_command_queue idle_ = nullptr;
