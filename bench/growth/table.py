@@ -18,7 +18,7 @@ from pathlib import Path
 
 FEW = 100
 LACKING = 77  # the exit status where this machine lacks what a work needs
-PATIENCE = 300  # seconds, for each 1,000: what takes longer grows without a bound that is worth a figure
+PATIENCE = 300  # seconds to count a work among 1,000 at most; among more, so much for each 1,000
 
 
 def programs_in(build):

@@ -27,9 +27,8 @@ std::string why_not_found(const guarded& state, const backends::memory& of_host)
     if (state.peers()) return "several processes share the buffer";
     if (const tracking::mechanism has = tracking::about(); !has.finds_writes) return has.description;
     if (!of_host.own_pages_inside()) return "the memory is a driver's, or several processes map it";
-    return "when the first pointer went out there was no descriptor, no memory or no mapping left for it, or the "
-           "program "
-           "watched these pages itself";
+    return "the first pointer found no descriptor, no memory or no mapping left, or pages that the program watches "
+           "itself";
 }
 
 }  // namespace
