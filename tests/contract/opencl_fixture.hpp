@@ -10,6 +10,7 @@
 #include "backends/opencl/api.hpp"
 #include "backends/opencl/event.hpp"
 #include "backends/spaces.hpp"
+#include "contract/contract.hpp"
 #include "system/loader.hpp"
 #include "unibuf/error.hpp"
 #include "unibuf/opencl.hpp"
@@ -144,5 +145,54 @@ inline space adopted_opencl() {
     known = opencl::use(mine.context(), mine.device(), mine.queue());
     return *known;
 }
+
+class held_opencl_queue final : public held_queue {
+public:
+    held_opencl_queue(space where, backends::cl::cl_bitfield properties)
+        : made_(made_queue(opencl::handles_of(where).context, opencl::handles_of(where).device, properties)),
+          closed_(opencl::handles_of(where).context, made_) {}
+    ~held_opencl_queue() override {
+        closed_.open();
+        backends::cl::api().clReleaseCommandQueue(made_);
+    }
+    held_opencl_queue(const held_opencl_queue&) = delete;
+    held_opencl_queue& operator=(const held_opencl_queue&) = delete;
+
+    queue name() const override { return opencl::queue_of(made_); }
+    void set(const native_memory& to, std::byte value) override {
+        ok(backends::cl::api().clEnqueueFillBuffer(made_, opencl::memory(to), &value, 1, to.offset, to.bytes, 0,
+                                                   nullptr, nullptr));
+        ok(backends::cl::api().clFlush(made_));
+    }
+    void open() override { closed_.open(); }
+
+private:
+    backends::cl::cl_command_queue made_;
+    gate closed_;
+};
+
+inline constexpr const char* no_unordered_queues = "the device has no out-of-order queues";
+
+inline bool has_unordered_queues(backends::cl::cl_device_id device) {
+    constexpr backends::cl::cl_uint queue_properties_on_host = 0x102A;
+    backends::cl::cl_bitfield can = 0;
+    ok(backends::cl::api().clGetDeviceInfo(device, queue_properties_on_host, sizeof can, &can, nullptr));
+    return (can & backends::cl::queue_out_of_order) != 0;
+}
+
+class opencl_queues : public on_opencl {
+protected:
+    void TearDown() override {
+        for (const backends::cl::cl_command_queue each : made_) backends::cl::api().clReleaseCommandQueue(each);
+    }
+
+    /// Makes a queue that goes with the test.
+    backends::cl::cl_command_queue a_queue(backends::cl::cl_bitfield properties = 0) {
+        return made_.emplace_back(new_queue(properties));
+    }
+
+private:
+    std::vector<backends::cl::cl_command_queue> made_;
+};
 
 }  // namespace unibuf::contract
