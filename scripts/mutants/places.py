@@ -68,10 +68,15 @@ class Finder:
         errors = [str(each) for each in unit.diagnostics if each.severity >= clang.Diagnostic.Error]
         if errors:
             raise RuntimeError("libclang does not understand " + path + ":\n" + "\n".join(errors[:5]))
-        here = [each for each in unit.cursor.get_children() if each.location.file and each.location.file.name == path]
+        self.path = path
+        here = [each for each in unit.cursor.get_children() if self.is_here(each)]
         self.macros = [self.range(each) for each in here if each.kind == Kind.MACRO_INSTANTIATION]
         for each in here:
             self.visit(each, unit.cursor, "", False)
+
+    def is_here(self, cursor):
+        """Returns whether it is of this file: a constructor has the initializers of members, which are the header's."""
+        return cursor.location.file is not None and cursor.location.file.name == self.path
 
     def range(self, cursor):
         return cursor.extent.start.offset, cursor.extent.end.offset
@@ -115,7 +120,7 @@ class Finder:
         self.conditions(cursor)
         self.constants(cursor, parent)
         for each in cursor.get_children():
-            if kind != Kind.CASE_STMT or each.kind != Kind.INTEGER_LITERAL:
+            if self.is_here(each) and (kind != Kind.CASE_STMT or each.kind != Kind.INTEGER_LITERAL):
                 self.visit(each, cursor, function, computed)
 
     def is_message(self, cursor):

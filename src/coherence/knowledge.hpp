@@ -35,6 +35,10 @@ struct knowledge {
     bool exposed() const noexcept { return out != pointers::none; }
     bool watched() const noexcept { return out == pointers::watched; }
     bool at_host() const noexcept { return has(current, host); }
+
+    /// Returns whether a store of the program's would be a conflict: a device alone has the newest.
+    bool stores_conflict() const noexcept { return watched() && !at_host(); }
+
     bool taken_for_written() const noexcept { return out == pointers::assumed && at_host(); }
 
     friend bool operator==(const knowledge&, const knowledge&) = default;

@@ -86,7 +86,7 @@ void host_writes::arm(const byte_ranges& ranges) {
 void host_writes::scan(const byte_ranges& ranges) {
     keep_found();  // what an earlier look has left
     const auto apart = [this](byte_range bytes) { return told_apart(bytes); };
-    const auto look = [&](byte_range each) { watch_->scan(each, apart, found_); };
+    const auto look = [&](byte_range each) { watch_->scan(each, apart, found_.units); };
     if (ranges.count() > 1) {
         for (const byte_range& each : units_.around(ranges)) look(each);
     } else if (!ranges.empty()) {
@@ -108,24 +108,18 @@ void host_writes::collect(byte_range range) {
     for (const byte_range& piece : known_.where(range, is_fresh)) {
         std::vector<byte_range> touched;
         watch_->touched(piece, touched);
-        for (const byte_range& each : touched) found_.push_back(each.clipped_to(piece));
+        for (const byte_range& each : touched) found_.units.push_back(each.clipped_to(piece));
     }
     scan(known_.where(range, &knowledge::watched));
-    if (sent_from_memory_.empty()) return;
-    const auto stays = [](const knowledge& k) { return k.watched() && k.at_host(); };
-    const byte_ranges looked_at = sent_from_memory_.clipped_to(range);
-    for (const byte_range& each : looked_at) pending_.add(known_.where(each, stays));
-    sent_from_memory_.take_out(range);
+    found_.keep_doubted(known_, range);
 }
 
-void host_writes::apply_pending(byte_range range) {
-    tell_found(written(known_, pending_.clipped_to(range)));
-    take_out_pending(range);
-}
-
-void host_writes::tell_found(const byte_ranges& found) {
-    for (const byte_range& each : found) trace::record_found(buffer_, each);
-    coherence::found_host_writes(known_, found);
+/// Tells the directory what was found of `range`.
+void host_writes::tell_found(byte_range range) {
+    const byte_ranges written = found_.written(known_, range);
+    for (const byte_range& each : written) trace::record_found(buffer_, each);
+    coherence::found_host_writes(known_, written);
+    found_.take_out(range);
 }
 
 /// Takes for written what nobody watches, and somebody may have written.
@@ -139,17 +133,10 @@ void host_writes::take_for_written(byte_range range) {
     coherence::assume_host_writes(known_, range);
 }
 
-void host_writes::take_out_pending(const byte_ranges& ranges) {
-    pending_.take_out(ranges);
-    conflicts_.take_out(ranges);
-    sent_from_memory_.take_out(ranges);
-}
-
 /// Returns whether there is nothing to look at in `range`: its bytes are taken for written, or no pointer is out.
 bool host_writes::is_all_assumed(byte_range range) const {
     const auto looked_at = [](const knowledge& k) { return k.watched() || is_fresh(k); };
-    return found_.empty() && pending_.empty() && sent_from_memory_.empty() && !watch_->tells_apart() &&
-           !known_.any(range, looked_at);
+    return found_.empty() && !watch_->tells_apart() && !known_.any(range, looked_at);
 }
 
 void host_writes::find(const byte_ranges& ranges, space where, access what) {
@@ -176,8 +163,8 @@ void host_writes::find_in(byte_range range, space where, access what) {
             collect(range);
             expect_no_more(range);
             leave_to_kernel(range);
-            found = pending_.clipped_to(range);
-            apply_pending(range);
+            found = found_.kept_in(range);
+            tell_found(range);
         }
         if (elsewhere) {
             decide_sections(range, found);
@@ -246,7 +233,7 @@ void host_writes::decide(byte_range in, std::size_t written) {
     }
     if (!fresh) return;
     watch_fresh(in);
-    apply_pending(in);
+    tell_found(in);
 }
 
 byte_ranges host_writes::compared(byte_range range) const {
@@ -293,10 +280,10 @@ directory host_writes::look() {
         return known_;
     }
     directory result = known_;
-    coherence::found_host_writes(result, written(result, pending_));
+    coherence::found_host_writes(result, found_.written(result, known_.whole()));
     // Fresh bytes that were touched are found again by each look, so they are not kept; all else is, for the accesses
     // that need it.
-    take_out_pending(known_.where(known_.whole(), is_fresh));
+    found_.take_out(known_.where(known_.whole(), is_fresh));
     return result;
 }
 
@@ -305,7 +292,7 @@ void host_writes::forget(const region& part) {
     const byte_ranges looked_at = is_scattered(part) ? part.hull() : runs_of(part);
     try {
         for (const byte_range& each : looked_at) scan(known_.where(each, &knowledge::watched));
-        take_out_pending(runs_of(part));
+        found_.take_out(runs_of(part));
         for (const byte_range& each : looked_at) {
             expect_no_more(each);
             leave_to_kernel(each);
@@ -319,7 +306,7 @@ void host_writes::forget(const region& part) {
 /// Gives up watching what is exposed of `range`, after what was written there until now has been told.
 void host_writes::assume(byte_range range) {
     collect(range);
-    apply_pending(range);
+    tell_found(range);
     coherence::stop_watching(known_, range);
     watch_->disarm(range);
     expect_no_more(range);
@@ -336,7 +323,7 @@ void host_writes::end_unheld(byte_range range) {
         for (const byte_range& piece : known_.where(each, ends)) {
             if (watch_) {
                 collect(piece);
-                apply_pending(piece);
+                tell_found(piece);
             }
             take_for_written(piece);
             coherence::end_pointers(known_, piece);
@@ -351,10 +338,10 @@ void host_writes::watch_fresh(byte_range in) {
     for (const byte_range& each : known_.where(in, fresh_at_host)) {
         // In the units at its ends other bytes may be watched, so these units count as touched.
         for (const byte_range& edge : units_.cut_by(each)) {
-            found_.push_back(edge.clipped_to(each));
+            found_.units.push_back(edge.clipped_to(each));
             arm(edge.clipped_to(each));
         }
-        if (const byte_range inner = units_.within(each); !inner.empty()) watch_->arm_fresh(inner, found_);
+        if (const byte_range inner = units_.within(each); !inner.empty()) watch_->arm_fresh(inner, found_.units);
         coherence::expose(known_, each, pointers::watched);
         keep_found();
     }
@@ -385,10 +372,7 @@ void host_writes::end_pinning() noexcept {
 /// Gives up watching: what was written since the last scan is not known.
 void host_writes::give_up() {
     watch_.reset();
-    tracking::empty_out(found_);
-    pending_ = {};
-    conflicts_ = {};
-    sent_from_memory_ = {};
+    found_ = {};
     arriving_ = {};
     newer_soon_ = {};
     coherence::stop_watching(known_, known_.whole());

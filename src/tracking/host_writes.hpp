@@ -6,10 +6,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <vector>
 
 #include "coherence/directory.hpp"
 #include "coherence/held_ranges.hpp"
+#include "tracking/findings.hpp"
 #include "tracking/policy.hpp"
 #include "tracking/units.hpp"
 #include "tracking/watch.hpp"
@@ -18,9 +18,6 @@
 namespace unibuf::detail {
 
 /// Finds the host writes to one buffer, from its first pointer on. Not thread-safe: the buffer's lock guards it.
-///
-/// What is found in a unit (a page, or a line) may lie outside the range of the access that looks: others may be moving
-/// those bytes right now. It is kept until an access of them takes it.
 class host_writes {
 public:
     /// `writers` are the pointers and views that are out. What was written through some that have ended is found by the
@@ -67,7 +64,7 @@ public:
     /// Returns true where it is known at small cost that nothing of `range` was written since it was looked at last.
     bool is_unwritten(byte_range range) {
         const bool simple = watch_ && watch_->compares() && known_.is_one() && known_.first().watched() &&
-                            found_.empty() && pending_.empty() && sent_from_memory_.empty() && writers_.for_good(range);
+                            found_.empty() && writers_.for_good(range);
         return simple && !watch_->any_written(range);
     }
 
@@ -98,7 +95,7 @@ public:
 
     /// Notes that `part`, which is to be sent from images, is about to be sent as it is in the memory. What the host is
     /// still current in at the next look counts as written.
-    void send_as_it_is(const byte_ranges& part) { sent_from_memory_.add(part); }
+    void send_as_it_is(const byte_ranges& part) { found_.doubt(part); }
 
     /// Returns the directory as it would be now, with the writes everywhere found.
     coherence::directory look();
@@ -156,11 +153,8 @@ private:
     bool is_all_assumed(byte_range range) const;
     byte_ranges told_apart(byte_range range) const;
     void keep_found();
-    byte_ranges written(const coherence::directory& known, const byte_ranges& found) const;
-    void apply_pending(byte_range range);
-    void tell_found(const byte_ranges& found);
+    void tell_found(byte_range range);
     void take_for_written(byte_range range);
-    void take_out_pending(const byte_ranges& ranges);
     void end_unheld(byte_range range);
     void decide_sections(byte_range range, const byte_ranges& found);
     void decide(byte_range in, std::size_t written);
@@ -175,8 +169,6 @@ private:
         return watch_ && !range.empty() && known_.any(units_.around(range), &coherence::knowledge::watched);
     }
 
-    static bool is_newer_elsewhere(const coherence::knowledge& k) { return k.watched() && !k.at_host(); }
-
     void give_up();
 
     coherence::directory& known_;
@@ -186,12 +178,9 @@ private:
     std::uint64_t buffer_;
     tracking::units units_;
     bool values_known_ = true;
-    bool pinning_ = false;           // a driver may be faulting pages in for writing
-    bool used_ = false;              // the memory was used before the first pointer
-    std::vector<byte_range> found_;  // units that a look has found, before anything is made of that
-    byte_ranges pending_;            // ranges that were found, and not told yet
-    byte_ranges conflicts_;          // of those, what a device had newer when they were found
-    byte_ranges sent_from_memory_;   // sent as they were in the memory, not as they were compared
+    bool pinning_ = false;  // a driver may be faulting pages in for writing
+    bool used_ = false;     // the memory was used before the first pointer
+    tracking::findings found_;
     byte_ranges
         watched_later_;       // written by a device that shares the memory: writes are found once the host has seen it
     byte_ranges arriving_;    // unibuf itself is writing it, in units that are compared or not watched meanwhile

@@ -5,19 +5,13 @@
 #include <iterator>
 
 #include "system/pages.hpp"
+#include "tracking/units.hpp"
 
 namespace unibuf::tracking {
 
 std::size_t hot_pages::most(std::size_t bytes) noexcept {
     constexpr std::size_t for_each = std::size_t{32} << 20;
     return 1 + std::min<std::size_t>(bytes / for_each, 7);
-}
-
-/// Returns the first candidate that ends behind the beginning of `range`.
-hot_pages::candidates::iterator hot_pages::first_in(byte_range range) noexcept {
-    auto result = candidates_.upper_bound(range.begin);
-    if (result != candidates_.begin() && range.begin < std::prev(result)->second.end) --result;
-    return result;
 }
 
 std::vector<byte_range> hot_pages::learn(byte_range range, std::span<const byte_range> found, std::size_t most) {
@@ -29,7 +23,8 @@ std::vector<byte_range> hot_pages::learn(byte_range range, std::span<const byte_
     const auto is_found = [&](const candidates::value_type& of) {
         return std::ranges::any_of(found, [&](byte_range each) { return each.contains({of.first, of.second.end}); });
     };
-    for (auto each = first_in(range); each != candidates_.end() && each->first < range.end;) {
+    const auto first = first_behind(candidates_, range.begin, &candidate::end);
+    for (auto each = first; each != candidates_.end() && each->first < range.end;) {
         each = is_found(*each) ? std::next(each) : candidates_.erase(each);
     }
     std::vector<byte_range> result;
@@ -46,7 +41,8 @@ std::vector<byte_range> hot_pages::learn(byte_range range, std::span<const byte_
 }
 
 void hot_pages::forget(byte_range range) noexcept {
-    for (auto each = first_in(range); each != candidates_.end() && each->first < range.end;) {
+    const auto first = first_behind(candidates_, range.begin, &candidate::end);
+    for (auto each = first; each != candidates_.end() && each->first < range.end;) {
         each = candidates_.erase(each);
     }
 }

@@ -37,8 +37,6 @@ private:
     };
     using candidates = std::map<std::size_t, candidate>;  // key: where the page begins
 
-    candidates::iterator first_in(byte_range range) noexcept;
-
     candidates candidates_;
 };
 

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cassert>
 #include <cstddef>
+#include <functional>
+#include <iterator>
 #include <vector>
 
 #include "coherence/byte_range.hpp"
@@ -26,6 +28,14 @@ template <class T>
 void empty_out(std::vector<T>& list) noexcept {
     list.clear();
     give_back(list);
+}
+
+/// Returns the first entry of a map that ends behind `offset`. An entry begins at its key, and end_of(value) is its end.
+template <class Map, class EndOf>
+auto first_behind(Map& entries, std::size_t offset, const EndOf& end_of) noexcept {
+    auto result = entries.upper_bound(offset);
+    if (result != entries.begin() && offset < std::invoke(end_of, std::prev(result)->second)) --result;
+    return result;
 }
 
 struct units {

@@ -12,50 +12,17 @@ using coherence::directory;
 using coherence::knowledge;
 using coherence::pointers;
 
-/// Keeps what was found, of bytes that are looked at: a device that shares the memory may have written others, and
-/// unibuf itself those that arrive.
 void host_writes::keep_found() {
-    if (found_.empty()) return;
-    byte_ranges found = byte_ranges::of(found_);
-    if (!arriving_.empty()) found.take_out(arriving_);
-    byte_ranges looked_at;
-    byte_ranges conflicts;
-    byte_ranges unknown;
-    for (const byte_range& each : found) {
-        known_.for_each_run(each, [&](byte_range piece, const knowledge& k) {
-            if (!k.watched() && k.out != pointers::fresh) return;
-            looked_at.add(piece);
-            if (!is_newer_elsewhere(k)) return;
-            conflicts.add(piece);
-            if (!pinning_) return;
-            byte_ranges not_compared = piece;
-            not_compared.take_out(watch_->compared(piece));
-            unknown.add(not_compared);
-        });
-    }
-    looked_at.take_out(unknown);
-    conflicts.take_out(unknown);
-    conflicts_.add(conflicts);
-    pending_.add(looked_at);
-    tracking::empty_out(found_);
-}
-
-/// Returns the bytes of `found` that the program has written: where the host is current, or where a device had newer
-/// content when they were found.
-byte_ranges host_writes::written(const directory& known, const byte_ranges& found) const {
-    byte_ranges result;
-    for (const byte_range& each : found) {
-        known.for_each_run(each, [&](byte_range piece, const knowledge& k) {
-            if (k.exposed() && k.at_host()) result.add(piece);
-        });
-        result.add(conflicts_.clipped_to(each));
-    }
-    return result;
+    found_.keep(known_, arriving_, [this](byte_range piece) {
+        byte_ranges faulted_in = pinning_ ? piece : byte_range{};
+        faulted_in.take_out(watch_->compared(piece));
+        return faulted_in;
+    });
 }
 
 void host_writes::before_scattered_writes(const region& part) {
     if (!watch_ || !is_scattered(part)) return;
-    coherence::expose(known_, known_.where(units_.around(part.hull()), is_newer_elsewhere), pointers::assumed);
+    coherence::expose(known_, known_.where(units_.around(part.hull()), &knowledge::stores_conflict), pointers::assumed);
 }
 
 void host_writes::before_device_writes(const region& part) {
@@ -107,21 +74,21 @@ void host_writes::stop_watching(const directory::promise& in, const region& part
 void host_writes::compare(byte_range unit) {
     if (watch_->compares_any_of(unit)) return scan(unit);
     keep_found();
-    watch_->compare(unit, found_);
+    watch_->compare(unit, found_.units);
     keep_found();
 }
 
 /// Compares units of which the host may get some bytes, inside `range`, while a device has newer ones in others.
 void host_writes::compare_ends(byte_range range) {
     for (const byte_range& unit : units_.cut_by(range)) {
-        if (known_.any(unit, is_newer_elsewhere) && !watch_->compares_any_of(unit)) compare(unit);
+        if (known_.any(unit, &knowledge::stores_conflict) && !watch_->compares_any_of(unit)) compare(unit);
     }
 }
 
 /// Ends the comparing of units of `range` that need it no more: no device has newer content in them, or is about to.
 void host_writes::leave_to_kernel(byte_range range) {
     watch_->leave_to_kernel(units_.around(range), [&](byte_range unit) {
-        return arriving_.bytes_in(unit) != 0 || newer_soon_.bytes_in(unit) != 0 || known_.any(unit, is_newer_elsewhere);
+        return arriving_.bytes_in(unit) != 0 || newer_soon_.bytes_in(unit) != 0 || known_.any(unit, &knowledge::stores_conflict);
     });
 }
 
@@ -146,7 +113,7 @@ const char* host_writes::broken_rule() const {
     const auto stays = [](const knowledge& k) { return k.watched() && k.at_host(); };
     known_.for_each_run(known_.whole(), [&](byte_range piece, const knowledge& k) {
         if (!watch_ && (k.watched() || k.out == pointers::fresh)) broken = "bytes are watched by nothing";
-        if (!watch_ || !is_newer_elsewhere(k)) return;
+        if (!watch_ || !k.stores_conflict()) return;
         for (const byte_range& unit : units_.cut_by(piece)) {
             const bool is_compared = watch_->compares_any_of(unit);
             if (known_.any(unit, stays) && !is_compared) broken = "a unit of two spaces is not compared";

@@ -59,21 +59,10 @@ void watch::add_piece(byte_range at, why is_compared) {
     if (is_compared == why::hot) ++hot_;
 }
 
-/// Returns the first piece that ends behind the beginning of `range`.
-watch::pieces::iterator watch::first_in(byte_range range) noexcept {
-    auto result = pieces_.upper_bound(range.begin);
-    if (result != pieces_.begin() && range.begin < std::prev(result)->second.piece.at().end) --result;
-    return result;
-}
-
-watch::pieces::const_iterator watch::first_in(byte_range range) const noexcept {
-    return const_cast<watch*>(this)->first_in(range);
-}
-
 /// Calls visit(compared_unit&) for each piece that has a byte of `range`.
 template <class Self, class Visit>
 void watch::for_each_in(Self& self, byte_range range, const Visit& visit) {
-    for (auto each = self.first_in(range); each != self.pieces_.end() && each->first < range.end; ++each) {
+    for (auto each = first_of(self, range); each != self.pieces_.end() && each->first < range.end; ++each) {
         visit(each->second);
     }
 }
@@ -85,7 +74,7 @@ byte_ranges watch::compared(byte_range range) const {
 }
 
 std::shared_ptr<const std::byte> watch::image(byte_range range) const noexcept {
-    const auto first = first_in(range);
+    const auto first = first_of(*this, range);
     const bool has_all = first != pieces_.end() && first->second.piece.at().contains(range);
     return has_all ? first->second.piece.image(range) : nullptr;
 }

@@ -53,7 +53,7 @@ public:
     /// Returns whether some of `range` is: some part of it for which is(byte_range) holds.
     template <class Is>
     bool compares_any_of(byte_range range, const Is& is) const {
-        for (auto each = first_in(range); each != pieces_.end() && each->first < range.end; ++each) {
+        for (auto each = first_of(*this, range); each != pieces_.end() && each->first < range.end; ++each) {
             if (is(each->second.piece.at().clipped_to(range))) return true;
         }
         return false;
@@ -96,7 +96,7 @@ public:
     template <class Needed>
     void leave_to_kernel(byte_range range, const Needed& needed) {
         if (apart_ == 0) return;
-        for (auto each = first_in(range); each != pieces_.end() && each->first < range.end;) {
+        for (auto each = first_of(*this, range); each != pieces_.end() && each->first < range.end;) {
             const bool ends = each->second.is_compared == why::apart && !needed(each->second.piece.at());
             apart_ -= ends ? 1 : 0;
             each = ends ? pieces_.erase(each) : std::next(each);
@@ -127,9 +127,12 @@ private:
     };
     using pieces = std::map<std::size_t, compared_unit>;  // key: where the piece begins
 
+    /// Returns the first piece that ends behind the beginning of `range`.
+    template <class Self>
+    static auto first_of(Self& self, byte_range range) noexcept {
+        return first_behind(self.pieces_, range.begin, [](const compared_unit& of) { return of.piece.at().end; });
+    }
     std::span<std::byte> kernel_pages(byte_range range) const noexcept;
-    pieces::iterator first_in(byte_range range) noexcept;
-    pieces::const_iterator first_in(byte_range range) const noexcept;
     template <class Self, class Visit>
     static void for_each_in(Self& self, byte_range range, const Visit& visit);
     template <class Is>
