@@ -59,6 +59,7 @@ struct placement_info {
     std::string reason;
     bool writes_found = false;  // writes through pointers to the host's copy are found; else it counts as written
     std::string mapping;        // how the host has memory of a device mapped: "to write, write-combined, coherent"
+    bool pointers_out = false;  // what `host()` or `device()` gave of it is out, and was not released
 };
 
 /// A handle to a buffer, or to a part of one. All handles of one buffer share its copies and its directory, and it

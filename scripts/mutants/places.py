@@ -100,6 +100,8 @@ class Finder:
 
     def visit(self, cursor, parent, function, computed):
         kind = cursor.kind
+        if kind == Kind.CALL_EXPR and cursor.spelling.startswith("__builtin_"):
+            return  # it may want constants
         if kind in LEFT_ALONE or self.is_message(cursor) or self.is_constant(cursor, parent):
             return
         if kind in FUNCTIONS:

@@ -30,15 +30,16 @@ public:
     turn_to_make_copies(const turn_to_make_copies&) = delete;
     turn_to_make_copies& operator=(const turn_to_make_copies&) = delete;
 
-    bool is_mine() const noexcept { return mine_; }
+    bool is_mine() const noexcept { return mine_ != 0; }
 
     /// Waits for it, with no claim held. Throws error(timeout). Code that a thread calls while it has the turn has it,
     /// too: what waits for memory with claims is one thread still.
     void take(const wait_limit& limit) {
-        if (mine_) return;
-        mine_ = outer_ = of_this_thread;
-        if (mine_) return;
         const int me = process::fork_count.load(std::memory_order_relaxed) + 1;
+        if (mine_ == me) return;
+        outer_ = of_this_thread == me;
+        mine_ = outer_ ? me : 0;
+        if (outer_) return;
         for (int found = 0; !taken.compare_exchange_strong(found, me, std::memory_order_acquire);) {
             // Whoever had the turn when this process was forked off is no thread of it.
             found = found != 0 && found != me ? found : 0;
@@ -52,24 +53,25 @@ public:
             std::this_thread::sleep_for(std::chrono::microseconds(50));
             limit.ask();
         }
-        mine_ = of_this_thread = true;
+        mine_ = of_this_thread = me;
     }
 
     void give_back() noexcept {
-        if (!std::exchange(mine_, false) || outer_) return;
-        of_this_thread = false;
-        taken.store(0, std::memory_order_release);
+        int mine = std::exchange(mine_, 0);
+        if (mine == 0 || outer_) return;
+        of_this_thread = 0;
+        taken.compare_exchange_strong(mine, 0, std::memory_order_release);  // a child has never had that of its parent
     }
 
 private:
     static inline constinit std::atomic<int> taken = 0;  // process::fork_count and 1 of who has it, or 0
-    static thread_local constinit bool of_this_thread;
+    static thread_local constinit int of_this_thread;
 
-    bool mine_ = false;
+    int mine_ = 0;  // what `taken` says while this has it
     bool outer_ = false;  // it was taken by a call that this one is within
 };
 
-thread_local constinit bool turn_to_make_copies::of_this_thread = false;
+thread_local constinit int turn_to_make_copies::of_this_thread = 0;
 
 }  // namespace
 

@@ -100,7 +100,7 @@ std::shared_ptr<process::shared_memory> share_memory(core& of, std::string_view 
     check_not_held(*locked);
     if (locked->seldom) locked->seldom->writes.reset();
     locked->any_exposed = locked->any_lost = false;
-    locked->directory = coherence::directory(of.bytes);
+    locked->directory = coherence::directory(of.bytes);  // has one range, so what `way` has promised of the old one ends
     locked->copies.free_all();
     install(*locked, std::move(made), std::move(with));
     return memory;

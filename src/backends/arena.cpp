@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "backends/poll.hpp"
+#include "system/deadline.hpp"
 #include "unibuf/detail/sizes.hpp"
 #include "unibuf/error.hpp"
 
@@ -69,8 +70,7 @@ void arena::give(const range& unused) noexcept {
 }
 
 bool arena::trim(std::chrono::nanoseconds timeout) {
-    const auto now = clock::now();
-    const auto deadline = timeout > clock::time_point::max() - now ? clock::time_point::max() : now + timeout;
+    const auto deadline = system::deadline_after(timeout);
     ask_for_fence();
     while (wait_for_oldest(deadline)) {
         const std::scoped_lock lock(mutex_);

@@ -28,7 +28,7 @@ public:
         for (const fence& each : all_) {
             try {
                 if (!each.wait(left())) return false;
-            } catch (const error&) {
+            } catch (const std::exception&) {
                 if (!failure) failure = std::current_exception();
             }
         }

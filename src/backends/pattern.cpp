@@ -27,4 +27,9 @@ void repeat(std::span<const std::byte> pattern, std::span<std::byte> to) noexcep
     }
 }
 
+std::span<const std::byte> shortest(std::span<const std::byte> pattern) noexcept {
+    const bool uniform = std::ranges::all_of(pattern, [&](std::byte each) { return each == pattern[0]; });
+    return uniform ? pattern.first(1) : pattern;
+}
+
 }  // namespace unibuf::backends

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "process/forks.hpp"
+#include "process/mutex.hpp"
 #include "unibuf/detail/gate.hpp"
 #include "unibuf/error.hpp"
 
@@ -170,6 +171,7 @@ private:
     void search(kind& which) {
         if (which.searched) return;
         which.searched = true;
+        which.unavailable = "another thread was looking for it when this process was forked off";
         try {
             discovery found = which.discover();
             which.unavailable = std::move(found.unavailable);
@@ -190,18 +192,18 @@ private:
         int& next = next_index_[name];
         if (kind != "host") name += fmt::format(":{}", added->about().number.value_or(next));
         ++next;
-        std::size_t id = count_;
-        if (given_back_.empty()) {
-            ++count_;
-        } else {
-            id = given_back_.front();
-            given_back_.pop_front();
-        }
+        const bool is_new = given_back_.empty();
+        const std::size_t id = is_new ? count_ : given_back_.front();
         auto* const made = new entry{.name = std::move(name),
                                      .kind = std::string(kind),
                                      .found = std::move(added),
                                      .before = entries_[id].load(std::memory_order_relaxed)};
         entries_[id].store(made, std::memory_order_release);
+        if (is_new) {
+            ++count_;
+        } else {
+            given_back_.pop_front();
+        }
         return space::from_id(static_cast<std::uint8_t>(id));
     }
 
@@ -226,7 +228,7 @@ private:
 
     static constexpr std::size_t longest_name = 64;
 
-    std::mutex mutex_;
+    process::mutex mutex_{process::mutex::rank::renewed};
     std::array<std::atomic<entry*>, max_spaces> entries_{};
     std::size_t count_ = 0;
     std::map<std::string, int, std::less<>> next_index_;  // of each kind

@@ -123,6 +123,7 @@ placement_info core::placement(space where) const {
     const copy* const its_copy = state_.copies.find(where.id());
     check_allocated(state_, its_copy, where, "its placement");
     placement_info result = state_.copies.placement_of(*its_copy);
+    result.pointers_out = state_.holds.pointer_is_out(where.id());
     if (where != host || !state_.writes()) return result;
     result.writes_found = state_.writes()->finds_writes();
     if (!result.writes_found) {

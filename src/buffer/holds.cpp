@@ -273,11 +273,6 @@ std::size_t holds::index_of_standing(std::uint64_t ticket) noexcept {
     return static_cast<std::size_t>(after - standing_holds().begin()) - 1;
 }
 
-bool holds::calls_holder(std::uint32_t thread) const noexcept {
-    return undeclared_ && std::ranges::any_of(undeclared_->standing_holds,
-                                              [&](const standing& each) { return each.caller == thread; });
-}
-
 const standing* holds::standing_against(const region& part, space where, access what) const noexcept {
     if (!undeclared_) return nullptr;
     for (const standing& each : undeclared_->standing_holds) {

@@ -192,6 +192,12 @@ public:
         return held && held->any_view();
     }
 
+    /// Returns whether a plain handle, or a pointer, of the copy at `where` is out.
+    bool pointer_is_out(coherence::space_id where) const noexcept {
+        const bool to_write = where == coherence::host && undeclared_ && undeclared_->writers_of_host.any_pointer();
+        return to_write || handle_is_out(where);
+    }
+
     /// Returns whether the copy at `where` has to stay where it is.
     bool pins(coherence::space_id where) const noexcept;
 
@@ -258,9 +264,6 @@ public:
     const std::vector<standing>& standing_holds() const noexcept { return const_cast<holds*>(this)->standing_holds(); }
     bool any_standing() const noexcept { return undeclared_ && !undeclared_->standing_holds.empty(); }
     standing* find_standing(std::uint64_t ticket) noexcept;
-
-    /// Returns whether the thread is calling the holder of a standing hold.
-    bool calls_holder(std::uint32_t thread) const noexcept;
 
     /// Returns whether any standing hold is at `where`.
     bool stands_at(space where) const noexcept;

@@ -14,6 +14,7 @@
 #include "backends/host/pinned_memory.hpp"
 #include "backends/spaces.hpp"
 #include "memory/usage.hpp"
+#include "system/deadline.hpp"
 #include "trace/recorder.hpp"
 #include "unibuf/detail/sizes.hpp"
 
@@ -22,10 +23,6 @@ namespace {
 
 constexpr std::chrono::milliseconds longest_nap(10);
 constexpr std::size_t most_named = 5;  // of the buffers that hold memory which others lack
-
-clock::time_point after(std::chrono::nanoseconds time) noexcept {
-    return time == forever ? clock::time_point::max() : clock::now() + time;
-}
 
 /// Returns "buffer #7 (4000 bytes, made in main at solver+0x1234): this thread has a lease of it".
 std::string describe(const resident::departure& of, space where) {
@@ -196,7 +193,7 @@ residents::candidate residents::next_listed(space where, const std::optional<ran
 /// Drops those that are listed, the first ones first. One that cannot go is used by that, and is not tried again.
 void residents::evict_listed(space where, std::uint64_t bytes, const wait_limit& limit, std::uint64_t newest,
                              const resident* asking, outcome& so_far) {
-    const clock::time_point until = std::min(after(patience_for_answers), limit.until);
+    const clock::time_point until = std::min(system::deadline_after(patience_for_answers), limit.until);
     std::optional<rank> tried;
     while (so_far.freed < bytes) {
         const candidate next = next_listed(where, tried, newest, asking);
@@ -257,7 +254,7 @@ residents::outcome residents::make_room(space where, std::uint64_t bytes, const 
     if (result.largest.size() > most_named) result.largest.resize(most_named);
     std::ranges::sort(all, {}, &candidate::order);
     // Copies that work is queued on come last: the wait for that work may not be needed.
-    for (const clock::time_point until : {std::min(after(patience_for_answers), limit.until), limit.until}) {
+    for (const clock::time_point until : {std::min(system::deadline_after(patience_for_answers), limit.until), limit.until}) {
         for (candidate& each : all) {
             if (result.freed >= bytes) return result;
             if (!each.buffer) continue;

@@ -57,9 +57,14 @@ transfer_cost measure(backends::device& device) {
             .bytes_per_second = rate};
 }
 
+struct cost_of_device {
+    const backends::device* of = nullptr;
+    transfer_cost cost{};
+};
+
 struct table {
     process::mutex mutex;
-    std::array<std::optional<transfer_cost>, max_spaces> costs;
+    std::array<cost_of_device, max_spaces> costs;  // of each space's number, which may be another device's later
 
     static table& instance() {
         static auto* const only = new table;  // buffers may go when static objects do
@@ -68,7 +73,8 @@ struct table {
 
     std::optional<transfer_cost> known(space where) {
         const std::scoped_lock lock(mutex);
-        return costs[where.id()];
+        const cost_of_device& found = costs[where.id()];
+        return found.of == &backends::device_of(where) ? std::optional(found.cost) : std::nullopt;
     }
 };
 
@@ -79,11 +85,12 @@ bool queues_work(space where) noexcept { return backends::device_of(where).about
 transfer_cost transfer_cost_of(space where) {
     table& all = table::instance();
     if (const auto known = all.known(where)) return *known;
-    const transfer_cost found = queues_work(where) ? measure(backends::device_of(where)) : transfer_cost{};
+    backends::device& device = backends::device_of(where);
+    const transfer_cost found = queues_work(where) ? measure(device) : transfer_cost{};
     const std::scoped_lock lock(all.mutex);
-    std::optional<transfer_cost>& cost = all.costs[where.id()];
-    if (!cost) cost = found;
-    return *cost;
+    cost_of_device& known = all.costs[where.id()];
+    if (known.of != &device) known = {&device, found};
+    return known.cost;
 }
 
 void set_transfer_cost(space where, transfer_cost cost) {
@@ -92,7 +99,7 @@ void set_transfer_cost(space where, transfer_cost cost) {
     }
     table& known = table::instance();
     const std::scoped_lock lock(known.mutex);
-    known.costs[where.id()] = cost;
+    known.costs[where.id()] = {&backends::device_of(where), cost};
 }
 
 }  // namespace unibuf

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "system/deadline.hpp"
 #include "unibuf/error.hpp"
 
 namespace unibuf {
@@ -39,8 +40,7 @@ namespace detail {
 
 clock::time_point wait_limit::after(std::chrono::nanoseconds timeout) {
     if (timeout == std::chrono::nanoseconds::zero()) return {};  // a moment that passed long ago
-    const clock::time_point now = clock::now();
-    return timeout > clock::time_point::max() - now ? clock::time_point::max() : now + timeout;
+    return system::deadline_after(timeout);
 }
 
 clock::time_point wait_limit::next_look() const noexcept {

@@ -11,7 +11,10 @@ namespace unibuf::process {
 template <class T>
 class lasting {
 public:
-    lasting() { ::new (static_cast<void*>(memory_)) T; }
+    template <class... Arguments>
+    explicit lasting(Arguments... with) {
+        ::new (static_cast<void*>(memory_)) T(with...);
+    }
 
     T& operator*() noexcept { return *std::launder(reinterpret_cast<T*>(memory_)); }
 

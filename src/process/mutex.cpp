@@ -3,6 +3,8 @@
 
 #include <pthread.h>
 
+#include <new>
+
 namespace unibuf::process {
 
 /// All that there are, in the order of their ranks.
@@ -11,7 +13,7 @@ public:
     static all_mutexes& instance() {
         static auto* const only = [] {
             auto* const made = new all_mutexes;
-            ::pthread_atfork([] { instance().lock(); }, [] { instance().unlock(); }, [] { instance().unlock(); });
+            ::pthread_atfork([] { instance().lock(); }, [] { instance().unlock(); }, [] { instance().unlock_in_child(); });
             return made;
         }();
         return *only;
@@ -35,19 +37,30 @@ public:
 private:
     void lock() {
         mutex_.lock();
-        for (mutex* each = first_; each; each = each->next_) each->lock();
+        for (mutex* each = first_; is_taken(each); each = each->next_) each->lock();
     }
 
     void unlock() noexcept {
-        for (mutex* each = first_; each; each = each->next_) each->unlock();
+        for (mutex* each = first_; is_taken(each); each = each->next_) each->unlock();
         mutex_.unlock();
     }
+
+    void unlock_in_child() noexcept {
+        for (mutex* each = first_; each; each = each->next_) {
+            if (!is_taken(each)) each->renew();
+        }
+        unlock();
+    }
+
+    /// Returns whether whoever forks takes it; those that nobody takes are the last.
+    static bool is_taken(const mutex* of) noexcept { return of && of->rank_ != mutex::rank::renewed; }
 
     std::mutex mutex_;  // nothing is taken under it but by whoever forks
     mutex* first_ = nullptr;
 };
 
 mutex::mutex(rank of) : rank_(of) { all_mutexes::instance().add(*this); }
+void mutex::renew() noexcept { ::new (static_cast<void*>(&by_)) std::mutex; }
 mutex::~mutex() { all_mutexes::instance().remove(*this); }
 
 }  // namespace unibuf::process

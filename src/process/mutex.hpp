@@ -8,10 +8,11 @@ namespace unibuf::process {
 /// A mutex of what the whole process has. A child must not find it held by a thread that it does not have, so whoever
 /// forks takes all of these first, in the order of their ranks, and lets go of them in both processes. What is done
 /// under one takes none of a lower rank, and calls neither drivers nor the program: these have handlers of their own
-/// for a fork.
+/// for a fork. Under those of the rank `renewed` they may be called: nobody takes these to fork, and a child has new
+/// ones. What they guard is as it was, also where a thread of the parent was changing it.
 class mutex {
 public:
-    enum class rank { pools, pool, leaf };
+    enum class rank { pools, pool, leaf, renewed };
 
     explicit mutex(rank of = rank::leaf);
     ~mutex();
@@ -24,6 +25,8 @@ public:
 
 private:
     friend class all_mutexes;
+
+    void renew() noexcept;
 
     std::mutex by_;
     const rank rank_;

@@ -62,16 +62,10 @@ constinit std::array<sink, 2> sinks{};
 
 sink& of(asked_by who) noexcept { return sinks[static_cast<std::size_t>(who)]; }
 
-/// Returns the lock. A process that was forked off has one of its own: another thread may have had that of the parent.
-std::mutex& files() {
-    alignas(std::mutex) static unsigned char place[sizeof(std::mutex)];
-    static auto* made = new (place) std::mutex;
-    static int forks = process::forks();
-    if (const int now = process::forks(); now != forks) {  // its one thread
-        made = new (place) std::mutex;
-        forks = now;
-    }
-    return *made;
+/// Returns the lock.
+process::mutex& files() {
+    static process::lasting<process::mutex> only(process::mutex::rank::renewed);
+    return *only;
 }
 
 thread_local constinit std::array<piece, 2> my_pieces{};

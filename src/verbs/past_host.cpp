@@ -54,7 +54,10 @@ public:
     void move(const Start& start) {
         const auto begin = std::chrono::steady_clock::now();
         try {
-            const trace::told_copy told(of_.id(), from(), to(), program_, program_, request_.part.size());
+            const void* const program = program_;
+            const auto* const device = reinterpret_cast<const void*>(memory_->handle());
+            const trace::told_copy told(of_.id(), from(), to(), reads() ? device : program, reads() ? program : device,
+                                        request_.part.size());
             start(request_.part.is_range() ? std::nullopt
                                            : rectangle_between(request_.part, byte_range{0, request_.part.size()}))
                 .wait();

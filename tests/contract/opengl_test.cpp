@@ -7,7 +7,6 @@
 
 #include "backends/opengl/flags.hpp"
 #include "backends/opengl/memory.hpp"
-#include "backends/opengl/room.hpp"
 #include "contract/opengl_fixture.hpp"
 #include "contract/wrong_queue.hpp"
 #include "unibuf/unified_buffer.hpp"
@@ -178,31 +177,6 @@ TEST_F(opengl_test, memory_that_cannot_be_had_names_the_bytes_and_the_device) {
             EXPECT_NE(message.find(device().about().description), std::string::npos) << message;
         }
     }
-}
-
-TEST(opengl_room, counts_what_the_system_can_drop_as_free) {
-    const auto root = std::filesystem::path(::testing::TempDir()) / "unibuf_room";
-    const auto write = [&](const char* name, const char* text) {
-        std::filesystem::create_directories((root / name).parent_path());
-        std::ofstream(root / name) << text;
-    };
-    const auto left = [&] { return backends::host_memory_left(root); };
-    std::filesystem::remove_all(root);
-    EXPECT_EQ(left(), std::numeric_limits<std::uint64_t>::max());
-    write("proc/meminfo", "MemTotal: 9000 kB\nMemAvailable: 5000 kB\nSwapFree: 1000 kB\n");
-    EXPECT_EQ(left(), 6000u * 1024);
-    write("sys/fs/cgroup/memory/memory.limit_in_bytes", "50000\n");
-    write("sys/fs/cgroup/memory/memory.usage_in_bytes", "49000\n");
-    EXPECT_EQ(left(), 1000u);
-    write("sys/fs/cgroup/memory/memory.stat", "inactive_file 1\ntotal_inactive_file 20000\n");
-    EXPECT_EQ(left(), 21000u);
-    write("sys/fs/cgroup/memory.max", "max\n");
-    EXPECT_EQ(left(), 21000u);
-    write("sys/fs/cgroup/memory.max", "9000\n");
-    write("sys/fs/cgroup/memory.current", "8000\n");
-    write("sys/fs/cgroup/memory.stat", "anon 10\ninactive_file 5000\n");
-    EXPECT_EQ(left(), 6000u);
-    std::filesystem::remove_all(root);
 }
 
 TEST_F(opengl_test, a_mapping_that_cannot_be_had_says_so_and_leaves_nothing) {

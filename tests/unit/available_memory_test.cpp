@@ -6,6 +6,7 @@
 
 #include <cstdlib>
 #include <fstream>
+#include <limits>
 #include <string_view>
 #include <utility>
 
@@ -95,6 +96,19 @@ TEST_F(cgroups, of_version_2_leave_what_their_files_say) {
         }
         expect(each.total, each.free, each.cgroup);
     }
+}
+
+TEST_F(cgroups, leave_a_driver_what_they_have_and_may_swap) {
+    const auto left = [&] { return backends::host_memory_left(root_); };
+    EXPECT_EQ(left(), std::numeric_limits<std::uint64_t>::max());
+    put("proc/meminfo", "MemTotal: 9000 kB\nMemAvailable: 5000 kB\nSwapFree: 1000 kB\n");
+    EXPECT_EQ(left(), 6000u * 1024);
+    this_process_is_in("0::/system.slice/job\n");
+    v2("/system.slice/job", "memory.max", "9000\n");
+    v2("/system.slice/job", "memory.current", "8000\n");
+    EXPECT_EQ(left(), 1000u);
+    v2("/system.slice/job", "memory.stat", "anon 10\ninactive_file 5000\n");
+    EXPECT_EQ(left(), 6000u);
 }
 
 TEST_F(cgroups, above_limit_those_within) {

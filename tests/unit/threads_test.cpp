@@ -323,8 +323,10 @@ TEST(threads_of_a_parent, leave_no_lock_to_a_child) {
     mine.read(device).release();
     memory_pool pool;
     std::atomic<bool> done = false;
+    const auto find_nothing = [] { static_cast<void>(failure_of([] { static_cast<void>(space("nothing:0")); })); };
     const auto work = [&] {
         while (!done) {
+            find_nothing();
             buffer own(120);
             own.read(device).release();
             pool.release(pool.acquire(100));
@@ -342,6 +344,7 @@ TEST(threads_of_a_parent, leave_no_lock_to_a_child) {
             buffer own(3000);
             own.write(device).release();
             pool.release(pool.acquire(100));
+            find_nothing();
             ::_exit(0);
         }
         int status = 0;

@@ -35,8 +35,6 @@ class gpu_holds {
 public:
     gpu_holds(buffer whole, gpu where);
 
-    std::size_t size() const noexcept { return whole_.size_bytes(); }
-
     buffer& whole() noexcept { return whole_; }
 
     /// Notes that the host's memory is an array of the program's own, whose name is a pointer that never ends.
@@ -52,10 +50,8 @@ public:
     void handle_given();
     void handle_given_back() noexcept;
 
-    /// These note that a pointer to the host's memory was given out, or that all pointers have ended.
-    void pointer_given() noexcept { pointers_out_.store(true, std::memory_order_relaxed); }
-    void pointers_ended() noexcept { pointers_out_.store(false, std::memory_order_relaxed); }
-    bool pointers_out() const noexcept { return pointers_out_.load(std::memory_order_relaxed); }
+    /// Returns whether the program has pointers to the host's memory.
+    bool pointers_out() const { return whole_.placement(host).pointers_out; }
 
     /// These note that pointers have bytes anew until the next access. A shader may write bytes that were only read by
     /// a pointer: where the program's writes are not found, what the shader wrote stands, unless sync_to_gpu says
@@ -98,7 +94,6 @@ private:
     const bool tells_;  // whether only the module runs shaders there, as long as nobody has the device's handle
     std::atomic<bool> is_told_;  // whether nothing uses the buffer at the device but what the module dispatches
     std::atomic<bool> any_ = false;
-    std::atomic<bool> pointers_out_ = false;
     std::atomic<bool> pointers_turn_ = false;
     std::atomic<bool> hosts_turn_ = false;  // since sync_from_gpu, where nobody tells of shaders
     std::mutex mutex_;

@@ -86,7 +86,6 @@ extent unified::placed(extent part) const noexcept {
 
 std::byte* unified::host_pointer() {
     holds_->before_access();
-    holds_->pointer_given();
     if (holds_->any()) holds_->turn_of_pointers();
     return bytes_.host();
 }
@@ -94,7 +93,6 @@ std::byte* unified::host_pointer() {
 void unified::release_host_pointers() {
     if (holds_->keeps_pointers()) return;
     bytes_.release_host();
-    if (begin_ == 0 && size() == holds_->size()) holds_->pointers_ended();
 }
 
 std::byte* unified::read_by_pointer(extent part) {
@@ -155,7 +153,7 @@ void unified::fill(const section& pattern) {
     pattern.gather(repeated.data());
     holds_->before_access();
     bytes_.fill(repeated);
-    if (!holds_->pointers_out() && !holds_->keeps_pointers()) return;
+    if (!holds_->pointers_out()) return;
     if (holds_->any()) holds_->turn_of_pointers();
     bytes_.host();  // pointers show what was filled, and may go on from there
 }

@@ -12,3 +12,4 @@ class Placement(NamedTuple):
     # This is True at the host where stores through pointers are found. It says so from the first pointer on.
     writes_found: bool = False
     mapping: str = ""  # how the host has a device's memory mapped: "to write, write-combined, coherent"
+    pointers_out: bool = False  # what `.host` or `.device` gave of it is in use

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "backends/many_fences.hpp"
+#include "backends/pattern.hpp"
 
 namespace unibuf::backends::cuda {
 namespace {
@@ -18,12 +19,6 @@ constexpr std::size_t worth_asking = std::size_t{8} << 10;
 
 // A copy of its own costs as much as to bring less to the others of many.
 constexpr std::size_t worth_a_copy = std::size_t{64} << 10;
-
-/// Returns the start of `pattern` that says all of it: one byte where all bytes are the same, as zeros are.
-std::span<const std::byte> shortest(std::span<const std::byte> pattern) noexcept {
-    const bool uniform = std::ranges::all_of(pattern, [&](std::byte each) { return each == pattern[0]; });
-    return uniform ? pattern.first(1) : pattern;
-}
 
 template <class Value>
 Value value_of(std::span<const std::byte> pattern) noexcept {

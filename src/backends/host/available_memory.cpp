@@ -108,6 +108,15 @@ available available_memory() {
     return within_cgroups(machine, "/");
 }
 
+std::uint64_t host_memory_left(const path& root) {
+    memory_info machine{.total = std::numeric_limits<std::uint64_t>::max(), .free = {}};
+    const path known = root / "proc/meminfo";
+    if (const auto kib = number_of("MemAvailable:", known))
+        machine.free = (*kib + number_of("SwapFree:", known).value_or(0)) * 1024;
+    const memory_info left = within_cgroups(machine, root).memory;
+    return left.free.value_or(left.total);
+}
+
 available within_cgroups(const memory_info& machine, const path& root) {
     available result{.memory = machine, .cgroup = {}};
     const std::optional<membership> own = own_group(root / "proc/self/cgroup");

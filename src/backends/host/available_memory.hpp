@@ -1,6 +1,7 @@
 // backends/host/available_memory.hpp: what of the machine's memory this process may have.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <string>
 
@@ -19,5 +20,9 @@ available available_memory();
 /// Returns `machine`, within the memory limits of the cgroups that this process is in, of version 2 or 1: the least
 /// wins. In `root` are the folders "proc" and "sys". What is missing there, or makes no sense, limits nothing.
 available within_cgroups(const memory_info& machine, const std::filesystem::path& root);
+
+/// Returns how many bytes the host can give at all, also by swapping; the largest number where it does not say. Software
+/// drivers take what is asked and write to it at once: past this the system would end the process. `root` is as above.
+std::uint64_t host_memory_left(const std::filesystem::path& root = "/");
 
 }  // namespace unibuf::backends

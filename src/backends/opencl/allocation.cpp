@@ -5,17 +5,9 @@
 
 #include <algorithm>
 
+#include "backends/pattern.hpp"
+
 namespace unibuf::backends::cl {
-namespace {
-
-/// Returns the start of `pattern` that says all of it: one byte where all bytes are the same, as zeros are.
-std::span<const std::byte> shortest(std::span<const std::byte> pattern) noexcept {
-    const bool uniform = std::ranges::all_of(pattern, [&](std::byte each) { return each == pattern[0]; });
-    return uniform ? pattern.first(1) : pattern;
-}
-
-}  // namespace
-
 std::string allocation::asked(const char* what, std::size_t offset, std::size_t bytes) const {
     return fmt::format("{}: a {} of {} bytes at {} was asked of a memory of {} bytes", in_.description(), what, bytes,
                        offset, bytes_);

@@ -6,6 +6,7 @@
 
 #include "backends/opengl/errors.hpp"
 #include "backends/poll.hpp"
+#include "system/deadline.hpp"
 
 namespace unibuf::backends {
 
@@ -18,11 +19,6 @@ constexpr std::chrono::nanoseconds slice = std::chrono::milliseconds(1);
 
 // A waiter sleeps on a job of another at most so long without asking whether it will ever be done.
 constexpr std::chrono::nanoseconds nap = std::chrono::milliseconds(100);
-
-clock::time_point deadline_of(std::chrono::nanoseconds timeout) {
-    const auto now = clock::now();
-    return timeout < clock::time_point::max() - now ? now + timeout : clock::time_point::max();
-}
 
 }  // namespace
 
@@ -99,7 +95,7 @@ void gl_fence::settle(state reached, std::exception_ptr failure) {
 }
 
 bool gl_fence::wait(std::chrono::nanoseconds timeout) {
-    const auto deadline = deadline_of(timeout);
+    const auto deadline = system::deadline_after(timeout);
     bool asked = false;
     bool slept = false;
     std::unique_lock lock(mutex_);

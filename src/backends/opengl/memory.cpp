@@ -9,10 +9,10 @@
 #include <utility>
 #include <vector>
 
+#include "backends/host/available_memory.hpp"
 #include "backends/opengl/buffer_object.hpp"
 #include "backends/opengl/errors.hpp"
 #include "backends/opengl/fence.hpp"
-#include "backends/opengl/room.hpp"
 #include "backends/opengl/transfer.hpp"
 #include "backends/room_of.hpp"
 

@@ -63,7 +63,7 @@ private:
     std::deque<entry> jobs_;
     std::atomic<bool> any_ = false;  // whether there are jobs; changed under the lock
     bool busy_ = false;
-    bool dismissed_ = false;
+    std::atomic<bool> dismissed_ = false;
     std::atomic<bool> closed_ = false;
     std::thread::id thread_;
 };
