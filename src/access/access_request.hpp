@@ -30,12 +30,11 @@ struct access_request {
     access what = access::read;
     cause why = cause::read;
     named_queue on = {};
-    space queue_of =
-        host;  // of an access at the host: the device of the queue `on`; host for whichever bytes come from
+    space queue_of = host;          // at the host: the device of the queue `on`; host for whichever the bytes come from
     bool may_return_early = false;  // transfers may go on after the call
     bool joint = false;             // one of several that are granted together: see joint_passage.hpp
     wait_limit waits = wait_limit::of_call();
-    purpose to = purpose::use;
+    purpose aim = purpose::use;
     const char* verb = nullptr;   // its name in messages where it is no lease: "to fill", of bytes [0, 64) at host
     bool keeps_to_mode = true;    // where false, buffer_options::access is not asked: no bytes are for the program
     bool asks_holders = true;     // where false, the holders of views have been asked to let go before
@@ -46,7 +45,7 @@ struct access_request {
 
     /// Returns whether this marks all of a buffer at the host, which overrules what other processes have newer.
     bool settles_for_all(std::size_t bytes) const noexcept {
-        return to == purpose::declare && where == host && part == region(byte_range{0, bytes});
+        return aim == purpose::declare && where == host && part == region(byte_range{0, bytes});
     }
 
     /// Returns how long holds of others may be in the way.

@@ -13,7 +13,7 @@ namespace unibuf::detail {
 class claim {
 public:
     /// A claim that is to be taken, or one that was left to others, for its end.
-    explicit claim(guarded& state, std::uint64_t left = 0) noexcept : state_(state), ticket_(left) {}
+    explicit claim(guarded& state, std::uint64_t ticket = 0) noexcept : state_(state), ticket_(ticket) {}
     ~claim() { end(); }
     claim(const claim&) = delete;
     claim& operator=(const claim&) = delete;
@@ -39,16 +39,17 @@ public:
     /// Leaves it to whoever ends it by its ticket, which is returned.
     std::uint64_t leave() noexcept { return std::exchange(ticket_, 0); }
 
-    /// Makes a lease of it, which ends with this. REQUIRES: it was taken.
-    void share(const access_request& request) noexcept {
+    /// Makes a lease of it, which ends with this, and lets others read meanwhile. REQUIRES: it was taken.
+    void become_lease(const access_request& request) noexcept {
         assert(ticket_ != 0);
         state_.holds.grant(ticket_, request.on, 0);
     }
 
-    /// Makes a lease of it, which stays, and returns its ticket. `since` is hold::since. REQUIRES: it was taken.
-    std::uint64_t grant(const access_request& request, std::uint64_t since) noexcept {
+    /// Makes a lease of it, which stays, and returns its ticket. `taken_at` is that of the hold. REQUIRES: it was
+    /// taken.
+    std::uint64_t grant(const access_request& request, std::uint64_t taken_at) noexcept {
         assert(ticket_ != 0);
-        state_.holds.grant(ticket_, request.on, since);
+        state_.holds.grant(ticket_, request.on, taken_at);
         return leave();
     }
 

@@ -138,7 +138,7 @@ void end_lending(lock& locked, const access_request& request, const std::functio
         check();  // somebody may have begun to hold it
         if (locked->copies.find(request.where.id())) drop_copy(*locked, request.where, locked.recorded);
     } catch (...) {
-        locked->copies.give_up(made);
+        locked->copies.uncount(made);
         throw;
     }
     made.copies.front().untouched = false;

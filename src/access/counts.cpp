@@ -40,7 +40,7 @@ void look_closely(const guarded& state, const coherence::step& of, const region&
         is_packed ? how.program : state.copies.find(coherence::host)->memory->host_address() + hull.begin;
     made.route = device.route_of({first, is_packed ? part.size() : hull.size()});
     if (!trace::is_close() || (of.to == coherence::host && !how.arrived)) return;
-    const auto news = trace::news_in(made.buffer, executor_of(of), part, first, is_packed, state.whole().size());
+    const auto news = trace::changed_in(made.buffer, executor_of(of), part, first, is_packed, state.whole().size());
     made.news = news ? *news + 1 : 0;
 }
 

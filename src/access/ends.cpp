@@ -23,7 +23,7 @@ core::~core() {
         }
         return false;
     });
-    if (state_.any_out) wait_for_unnamed_work(state_);
+    if (state_.any_handed_out) wait_for_unnamed_work(state_);
     trace::moment of_end;
     for (const copy& each : state_.copies) record_release(state_, each, of_end);
     if (trace::is_close()) trace::forget_contents(id());

@@ -67,7 +67,7 @@ void check_not_own(const guarded& state, const access_request& request, const ho
     }
     throw error(error_code::access_conflict,
                 fmt::format("{}: {} was asked for while the same thread holds {}: end that one first{}", state.name(),
-                            describe(request), describe(other), trace::place_of_lease(state.id, other.since)));
+                            describe(request), describe(other), trace::place_of_lease(state.id, other.taken_at)));
 }
 
 void check_not_own(core& of, const access_request& request) {

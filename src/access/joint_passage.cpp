@@ -67,7 +67,7 @@ private:
     static inline constinit std::atomic<int> taken = 0;  // process::fork_count and 1 of who has it, or 0
     static thread_local constinit int of_this_thread;
 
-    int mine_ = 0;  // what `taken` says while this has it
+    int mine_ = 0;        // what `taken` says while this has it
     bool outer_ = false;  // it was taken by a call that this one is within
 };
 
@@ -140,7 +140,7 @@ joint_passage::member::answer joint_passage::member::claim(bool may_make_copy) {
             request_.makes_copy = may_make_copy;
             passage& way = in.way.emplace(locked, request_);
             way.keep_others_off();
-            if (is_only_read_there(*locked)) way.own_claim().share(request_);  // others may read, too
+            if (is_only_read_there(*locked)) way.own_claim().become_lease(request_);  // others may read, too
         }
         in_line_.reset();
         in.unlocked.emplace(locked);
@@ -214,15 +214,15 @@ void joint_passage::member::grant() noexcept {
     assert(entered_ && (promise_ || request_.what == access::read));
     lock& locked = entered_->locked;
     entered_->unlocked.reset();
-    std::uint64_t since = 0;
+    std::uint64_t taken_at = 0;
     if (const std::optional<passage>& way = entered_->way) {
-        since = way->recorded_at();
+        taken_at = way->recorded_at();
     } else {
         locked->use_now();
         locked->used_at(request_.where);
-        since = record_access(locked, request_);
+        taken_at = record_access(locked, request_);
     }
-    const std::uint64_t ticket = own_claim().grant(request_, since);
+    const std::uint64_t ticket = own_claim().grant(request_, taken_at);
     granted_ = lease_of(of_, *locked->copies.find(request_.where.id()), request_, ticket);
     if (promise_) {
         starting_ = ticket;
@@ -288,7 +288,7 @@ void joint_passage::enter() {
 }
 
 void joint_passage::bring() {
-    if (trace::is_guarded()) {
+    if (trace::has_guard()) {
         for (member& each : members_) each.ask_guards();
     }
     for (member& each : members_) each.bring();

@@ -49,7 +49,7 @@ bool are_moves_of_one_device(std::span<const coherence::step> steps) {
 }  // namespace
 
 joint_transfer::member::member(core& buffer, guarded& state, byte_range request, std::span<const coherence::step> steps)
-    : of(&buffer), range(request), moves(steps.size()), promised(state.directory, range) {
+    : of(&buffer), range(request), move_count(steps.size()), promised(state.directory, range) {
     for (const coherence::step& each : steps) promised.divide(each.part);
 }
 
@@ -180,7 +180,7 @@ std::exception_ptr joint_transfer::named(const one_way& what, const std::excepti
 void joint_transfer::let_leave(one_way& all, bool arrived, time_point begin) noexcept {
     std::span<const backends::move_of> moves = all.moves;
     while (!all.members.empty()) {
-        const std::size_t count = all.members.front().moves;
+        const std::size_t count = all.members.front().move_count;
         leave(all, moves.first(arrived ? count : 0), begin);
         moves = moves.subspan(count);
     }

@@ -44,7 +44,7 @@ private:
 
         core* of;
         byte_range range;
-        std::size_t moves;
+        std::size_t move_count;
         std::uint64_t claim = 0;
         promise promised;
     };

@@ -58,7 +58,7 @@ gate_bits bits_now(guarded& state, std::uint8_t device) noexcept {
 lock::lock(core& of) : core_(of), mutex_(of.mutex_) {
     of.solo.fetch_or(gate::by_lock, std::memory_order_acq_rel);
     const std::uint32_t ready = of.ready.load(std::memory_order_relaxed);
-    if (of.device_ready.load(std::memory_order_relaxed) == no_space) said_ = ready | is_kept;
+    if (of.device_ready.load(std::memory_order_relaxed) == no_space) gate_at_begin_ = ready | is_found;
 #ifndef NDEBUG
     if (ready != 0) {
         const auto device = static_cast<std::uint8_t>(ready >> gate::device_shift);
@@ -67,7 +67,7 @@ lock::lock(core& of) : core_(of), mutex_(of.mutex_) {
 #endif
     of.ready.store(0, std::memory_order_relaxed);
     of.device_ready.store(no_space, std::memory_order_relaxed);
-    said_before_ = std::exchange(of.state_.said_before, 0);
+    gate_before_lease_ = std::exchange(of.state_.gate_before_lease, 0);
 }
 
 lock::~lock() {
@@ -112,10 +112,10 @@ void lock::open_gate() noexcept {
 #endif
     if (state.peers()) return tell_peers(state);  // all accesses of a shared buffer take the lock
     if (trace::is_close()) return;
-    if (state.waiting != 0 || !state.holds.empty() || state.ownerless) return;
+    if (state.waiting != 0 || !state.holds.none_by_lock() || state.ownerless) return;
     // At the end of the lease that was taken without the lock, its bytes may have to be given to a device.
     if (state.holds.any_standing() && state.holds.solo().thread != 0) return;
-    if (says_ != 0) return let_pass(says_ & ~is_kept);
+    if (gate_at_end_ != 0) return let_pass(gate_at_end_ & ~is_found);
     const std::uint8_t device = default_space.load(std::memory_order_relaxed);
     const gate_bits bits = bits_now(state, device);
     if (bits.ready & gate::host_current) {

@@ -57,7 +57,7 @@ public:
     class released {
     public:
         explicit released(lock& of) : mutex_(of.mutex_) {
-            assert(of->waiting != 0 || !of->holds.empty());
+            assert(of->waiting != 0 || !of->holds.none_by_lock());
             of.recorded.time = 0;
             mutex_.unlock();
         }
@@ -71,9 +71,11 @@ public:
 
     // The gate of a lease's begin is set again at its end, with nothing found out anew, where no lock came in between.
     /// Notes that the lease that is added now changes nothing that the gate says.
-    void keep_gate() noexcept { core_.state_.said_before = core_.state_.waiting == 0 ? said_ : 0; }
+    void lease_keeps_gate() noexcept {
+        core_.state_.gate_before_lease = core_.state_.waiting == 0 ? gate_at_begin_ : 0;
+    }
     /// Notes that the lease that ends now has left nothing behind.
-    void as_before() noexcept { says_ = said_before_; }
+    void lease_leaves_nothing() noexcept { gate_at_end_ = gate_before_lease_; }
 
     /// When and from where something was recorded under this lock; without its time where the lock was let go of since.
     trace::moment recorded;
@@ -87,11 +89,11 @@ private:
 
     core& core_;
     std::unique_lock<small_mutex> mutex_;
-    // Each of these is gate::ready and `is_kept`; 0 where what the gate may say has to be found out.
-    static constexpr std::uint32_t is_kept = std::uint32_t{1} << 31;
-    std::uint32_t said_ = 0;         // what the gate said when this lock was taken; 0 where device_ready was set
-    std::uint32_t says_ = 0;         // what it is to say when this lock ends
-    std::uint32_t said_before_ = 0;  // what keep_gate() noted under the lock before this one
+    // Each of these is gate::ready and `is_found`; 0 where what the gate may say has to be found out.
+    static constexpr std::uint32_t is_found = std::uint32_t{1} << 31;
+    std::uint32_t gate_at_begin_ = 0;      // what the gate said when this lock was taken; 0 where device_ready was set
+    std::uint32_t gate_at_end_ = 0;        // what it is to say when this lock ends
+    std::uint32_t gate_before_lease_ = 0;  // what lease_keeps_gate() noted under the lock before this one
 };
 
 }  // namespace unibuf::detail

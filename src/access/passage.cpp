@@ -49,7 +49,7 @@ bool passes_guards(cause why) noexcept {
 
 /// Asks the guards of this thread about the moves among the steps.
 void ask_guards_about(const guarded& state, const access_request& request, std::span<const coherence::step> steps) {
-    if (steps.empty() || !request.is_guarded || passes_guards(request.why) || !trace::is_guarded()) return;
+    if (steps.empty() || !request.is_guarded || passes_guards(request.why) || !trace::has_guard()) return;
     std::map<std::pair<coherence::space_id, coherence::space_id>, std::uint64_t> moved;
     for (const coherence::step& each : steps) {
         if (each.does != coherence::step::kind::move) continue;
@@ -58,7 +58,7 @@ void ask_guards_about(const guarded& state, const access_request& request, std::
     for (const auto& [along, bytes] : moved) {
         const space from = space::from_id(along.first);
         const space to = space::from_id(along.second);
-        const guard_action action = trace::guarded(from, to);
+        const guard_action action = trace::guard_action_for(from, to);
         if (action == guard_action::allow) continue;
         const std::string text = fmt::format("{}: {} takes {} bytes from {} to {}", state.name(), describe(request),
                                              bytes, from.name(), to.name());
@@ -109,7 +109,7 @@ void check_host_is_meant(const guarded& state, const region& part) {
 
 passage::passage(lock& locked, const access_request& request)
     : lock_(locked), request_(request), transfers_(locked, request_) {
-    if (request_.to == purpose::use) {
+    if (request_.aim == purpose::use) {
         check_allowed(lock_.of(), request_);
         backends::check_not_left_behind(request_.where);
     }
@@ -120,7 +120,7 @@ passage::passage(lock& locked, const access_request& request)
     pause();
     refuse();
     follow(request);
-    if (request.to == purpose::declare && request.where == host_as_device) check_default();
+    if (request.aim == purpose::declare && request.where == host_as_device) check_default();
     find();
     check();
 }
@@ -132,14 +132,14 @@ void passage::ask() {
 
 void passage::enter() {
     if (lock_->making_copy) check_not_asking(*lock_, request_);
-    if (request_.to == purpose::declare) {
+    if (request_.aim == purpose::declare) {
         const bool is_default = request_.where == host_as_device;
         if (is_default && !at()) request_.where = host;  // it stands for the device without device() having been called
         wait_for_holds(lock_, request_);
         if (!is_default) check_allocated(*lock_, at(), request_.where, "to mark it dirty");
         return;
     }
-    if (request_.to == purpose::drop) {
+    if (request_.aim == purpose::drop) {
         do {
             wait_for_holds(lock_, request_);
         } while (wait_for_maker(lock_, request_));
@@ -152,7 +152,7 @@ void passage::enter() {
 }
 
 void passage::choose_place() {
-    if (request_.to != purpose::fill) return;
+    if (request_.aim != purpose::fill) return;
     if (lock_->peers()) follow_peers(*lock_, {.part = request_.part, .where = host, .what = access::read});
     request_.where =
         space::from_id(coherence::place_to_fill(lock_->directory, request_.part, lock_->copies.allocated()));
@@ -174,7 +174,7 @@ void passage::refuse() const {
 /// host_as_device: a mark of that device overrules nobody.
 void passage::follow(const access_request& as_made) {
     if (!lock_->peers() || as_made.settles_for_all(lock_->whole().size())) return;
-    if (request_.to != purpose::drop) return follow_peers(*lock_, request_);
+    if (request_.aim != purpose::drop) return follow_peers(*lock_, request_);
     follow_peers(*lock_, {.part = request_.part, .where = host, .what = access::read});
 }
 
@@ -187,7 +187,7 @@ void passage::check_default() const {
 
 void passage::find() {
     if (!lock_->any_exposed) return;
-    if (request_.to == purpose::declare) {
+    if (request_.aim == purpose::declare) {
         wait_for_work_in_host_memory(lock_, request_);
         return lock_->writes()->forget(request_.part);
     }
@@ -195,7 +195,7 @@ void passage::find() {
 }
 
 void passage::check() const {
-    if (request_.to != purpose::use || request_.what == access::write) return;
+    if (request_.aim != purpose::use || request_.what == access::write) return;
     check_not_lost(*lock_, request_);
     check_not_contested(*lock_, request_);
 }
@@ -205,7 +205,7 @@ void passage::bring() {
     plan(steps);
     if (request_.what != access::read) before_device_writes(*lock_, request_.part, request_.where, request_.joint);
     if (!steps.empty()) transfers_.run(steps, &promise_.emplace(lock_->directory, request_.part));
-    if (request_.to == purpose::use) {
+    if (request_.aim == purpose::use) {
         recorded_at_ = note_access(lock_, request_, lacked_by(*lock_, request_, steps), transfers_.begun());
     }
     // Queued work in the host's memory keeps the gate shut for the host, so work that is done is forgotten at once.
@@ -222,7 +222,7 @@ void passage::plan(coherence::steps& to) {
 }
 
 void passage::ask_guards() {
-    if (!trace::is_guarded()) return;
+    if (!trace::has_guard()) return;
     coherence::steps steps;
     plan(steps);
     request_.is_guarded = false;
@@ -347,7 +347,7 @@ void check_not_contested(const guarded& state, const access_request& request) {
 }
 
 void check_not_uploaded(const guarded& state, const access_request& request) {
-    if (request.what == access::read || request.to == purpose::drop) return;
+    if (request.what == access::read || request.aim == purpose::drop) return;
     if (backends::is_host(request.where)) return;
     const captured_upload* const by = state.holds.upload_of(request.part);
     if (!by) return;

@@ -47,7 +47,7 @@ void check_not_held(guarded& state) {
     bool held = all.any_standing();
     bool pointed = false;
     for (const copy& each : state.copies) {
-        held |= all.pins(each.where);
+        held |= all.keeps_in_place(each.where);
         pointed |= all.handle_is_out(each.where);
     }
     if (!held) return;
@@ -95,12 +95,13 @@ std::shared_ptr<process::shared_memory> share_memory(core& of, std::string_view 
         const lock::released unlocked(locked);
         std::memcpy(memory->bytes().data(), from, of.bytes);
     }
-    if (locked->any_out) queue_unnamed_work(*locked);
+    if (locked->any_handed_out) queue_unnamed_work(*locked);
     wait_for_all_work(locked, locked->room(), request);
     check_not_held(*locked);
     if (locked->seldom) locked->seldom->writes.reset();
     locked->any_exposed = locked->any_lost = false;
-    locked->directory = coherence::directory(of.bytes);  // has one range, so what `way` has promised of the old one ends
+    locked->directory =
+        coherence::directory(of.bytes);  // has one range, so what `way` has promised of the old one ends
     locked->copies.free_all();
     install(*locked, std::move(made), std::move(with));
     return memory;

@@ -61,7 +61,7 @@ bool queue_work_of(guarded& state, space where, const region& part, bool writes,
 }
 
 void queue_unnamed_work(guarded& state) {
-    bool any_out = false;
+    bool any_handed_out = false;
     for (copy& each : state.copies) {
         const space where = space::from_id(each.where);
         if (each.is_out && each.placed == placement::shared) {
@@ -69,9 +69,9 @@ void queue_unnamed_work(guarded& state) {
             queue_work_of(state, where, state.whole(), true, {});
         }
         each.is_out &= state.holds.handle_is_out(each.where);
-        any_out |= each.is_out;
+        any_handed_out |= each.is_out;
     }
-    state.any_out = any_out;
+    state.any_handed_out = any_handed_out;
 }
 
 void wait_for_unnamed_work(const guarded& state) noexcept {

@@ -101,12 +101,12 @@ void record_wait(const guarded& state, const access_request& request, std::uint6
 }
 
 void record_end(const guarded& state, const hold& ended) noexcept {
-    if (ended.since == 0 || !trace::is_close()) return;
+    if (ended.taken_at == 0 || !trace::is_close()) return;
     event made = event_of(event_kind::lease_end, state.id, ended.part);
     made.time = trace::now();
     made.what = ended.what;
     made.to = ended.where.id();
-    made.took = made.time - ended.since;
+    made.took = made.time - ended.taken_at;
     trace::record(made);
 }
 

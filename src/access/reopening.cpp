@@ -14,7 +14,7 @@
 
 namespace unibuf::detail {
 
-byte_ranges to_open(guarded& state, const standing& of, const region& within, byte_range shown_last) {
+byte_ranges to_give_back(guarded& state, const standing& of, const region& within, byte_range maybe_written) {
     byte_ranges free = runs_of(of.part, within);
     const byte_range looked_at = of.part.hull().clipped_to(within.hull());  // of many pieces each is asked for alone
     free.take_out(of.paused.clipped_to(looked_at));
@@ -34,7 +34,7 @@ byte_ranges to_open(guarded& state, const standing& of, const region& within, by
     if (!state.any_exposed) return result;
     // Writes are found when the bytes are brought.
     byte_ranges written_later = state.holds.writers_of_host().of(looked_at);
-    written_later.take_out(shown_last);
+    written_later.take_out(maybe_written);
     free.take_out(written_later);
     add_where(free, [](const coherence::knowledge& k) { return k.exposed() && !k.contested; });
     return result;
@@ -46,7 +46,7 @@ namespace {
 bool has_all(guarded& state, const standing& of) {
     if (!of.paused.empty() || state.holds.keeps_any_from(of)) return false;
     if (of.what != access::read) return !state.directory.any(of.part, [](const auto& k) { return !k.open; });
-    return state.holds.excluding(of.part, access::read, 0).thread == 0 && to_open(state, of, of.part, {}).empty();
+    return state.holds.excluding(of.part, access::read, 0).thread == 0 && to_give_back(state, of, of.part, {}).empty();
 }
 
 /// Returns whether something may have to move before the device has the newest content of `range`.
@@ -75,7 +75,7 @@ void open_range(lock& locked, std::uint64_t ticket, byte_range range) {
     }
     if (of->what == access::read) return;
     // The lock may have been let go of since: what others have taken meanwhile stays theirs.
-    for (const byte_range& each : to_open(*locked, *of, range, {})) {
+    for (const byte_range& each : to_give_back(*locked, *of, range, {})) {
         const promise in(locked->directory, each);
         now_written(*locked, in, each, where);
         locked->any_open = true;
@@ -113,18 +113,18 @@ void call_holder(lock& locked, std::uint64_t ticket, std::function<void()> stand
 
 namespace {
 
-/// Gives the device the bytes that to_open returns.
-void give_bytes(lock& locked, std::uint64_t ticket, byte_range shown_last) {
+/// Gives the device the bytes that to_give_back returns.
+void give_bytes(lock& locked, std::uint64_t ticket, byte_range maybe_written) {
     guarded& state = *locked;
     std::exception_ptr failure;
     bool again = true;  // the bytes around a conflict are tried once more
     for (int round = 0; round < 2 && std::exchange(again, false); ++round) {
         const standing* of = state.holds.find_standing(ticket);
         if (!of) return;
-        for (const byte_range& each : to_open(state, *of, of->part, shown_last)) {
+        for (const byte_range& each : to_give_back(state, *of, of->part, maybe_written)) {
             of = state.holds.find_standing(ticket);  // the lock was let go of since
             if (!of) return;
-            for (const byte_range& piece : to_open(state, *of, each, shown_last)) {
+            for (const byte_range& piece : to_give_back(state, *of, each, maybe_written)) {
                 if (!state.holds.find_standing(ticket)) return;
                 try {
                     open_range(locked, ticket, piece);
@@ -140,12 +140,12 @@ void give_bytes(lock& locked, std::uint64_t ticket, byte_range shown_last) {
 
 /// Gives the device the bytes that it lacks and may have.
 void give_bytes(lock& locked, std::uint64_t ticket) {
-    const byte_range shown_last = std::exchange(locked->holds.find_standing(ticket)->shown_last, {});
+    const byte_range maybe_written = std::exchange(locked->holds.find_standing(ticket)->maybe_written, {});
     try {
-        give_bytes(locked, ticket, shown_last);
+        give_bytes(locked, ticket, maybe_written);
     } catch (...) {
         standing* const of = locked->holds.find_standing(ticket);
-        if (of) of->shown_last = of->shown_last.joined_with(shown_last);
+        if (of) of->maybe_written = of->maybe_written.joined_with(maybe_written);
         throw;
     }
 }
@@ -153,7 +153,7 @@ void give_bytes(lock& locked, std::uint64_t ticket) {
 /// Tells a holder that was told to pause that the device may go on, where it has all of its bytes.
 void go_on(lock& locked, std::uint64_t ticket) {
     const standing* const of = locked->holds.find_standing(ticket);
-    if (!of || !of->told_to_pause || of->resume_failed || of->caller != 0) return;
+    if (!of || !of->told_to_pause || of->resume_again || of->caller != 0) return;
     if (has_all(*locked, *of)) call_holder(locked, ticket, &standing_options::resume, false);
 }
 
@@ -171,10 +171,10 @@ void note_broken(guarded& state, std::uint64_t ticket, error_code code, std::str
     try {
         standing* const broken = state.holds.find_standing(ticket);
         if (!broken) return;
-        broken->paused.add(to_open(state, *broken, broken->part, broken->shown_last));
-        broken->shown_last = {};
+        broken->paused.add(to_give_back(state, *broken, broken->part, broken->maybe_written));
+        broken->maybe_written = {};
         broken->broken = error(code, std::string(why));
-        broken->resume_failed = true;
+        broken->resume_again = true;
     } catch (const std::bad_alloc&) {  // the next access tries again
     }
 }
@@ -201,7 +201,7 @@ bool attempt(lock& locked, std::uint64_t ticket, void (*act)(lock&, std::uint64_
 
 /// Returns whether it is plain that the device of the hold has all that it may have, and its holder knows.
 bool is_at_rest(const guarded& state, const standing& of) noexcept {
-    if (of.told_to_pause || !of.shown_last.empty()) return false;
+    if (of.told_to_pause || !of.maybe_written.empty()) return false;
     if (of.what != access::read) return !state.directory.any(of.part, [](const auto& k) { return !k.open; });
     return !state.any_exposed && !state.directory.any(of.part, [&](const coherence::knowledge& k) {
         return !coherence::has(k.current, of.where.id()) || k.lost;

@@ -152,15 +152,15 @@ void resume_standing(core& of, std::uint64_t ticket) {
     const std::optional<error> failed_before = std::exchange(held.broken, {});
     held.paused = {};
     held.pointed = {};
-    held.shown_last = all.hull();
-    held.since = locked->holds.next_ticket();
-    held.resume_failed = false;
+    held.maybe_written = all.hull();
+    held.began_at = locked->holds.next_ticket();
+    held.resume_again = false;
     try {
         open_all(locked, ticket);
     } catch (...) {
         if (standing* const failed = locked->holds.find_standing(ticket)) {
-            failed->resume_failed = true;
-            failed->paused.add(to_open(*locked, *failed, all, failed->shown_last));
+            failed->resume_again = true;
+            failed->paused.add(to_give_back(*locked, *failed, all, failed->maybe_written));
         }
         throw;
     }
@@ -203,7 +203,7 @@ void pause_elsewhere(lock& locked, const access_request& request, claim& keep) {
     ask_holders(locked, request, keep);
     for (standing& each : locked->holds.standing_holds()) {
         if (!is_elsewhere(each, request)) continue;
-        each.resume_failed = false;
+        each.resume_again = false;
         for (const region& part : request.part.common_with(each.part)) {
             if (each.how->opens == reopening::told) each.paused.add(runs_of(part));
             if (each.what != access::read) {
@@ -244,14 +244,14 @@ void end_pause_of_pointers(guarded& state, space where, const region& part) {
         held_ranges* const pointed = each.pointed.find(where.id());
         if (!pointed) continue;
         pointed->end_pointers(runs_of(part));
-        each.shown_last = each.shown_last.joined_with(part.hull().clipped_to(each.part.hull()));
+        each.maybe_written = each.maybe_written.joined_with(part.hull().clipped_to(each.part.hull()));
     }
 }
 
 void give_back_bytes_of(guarded& state, space where, const held_view& ended) noexcept {
     for (standing& each : state.holds.standing_holds()) {
-        if (each.where == where || each.since > ended.number) continue;
-        each.shown_last = each.shown_last.joined_with(ended.range().clipped_to(each.part.hull()));
+        if (each.where == where || each.began_at > ended.number) continue;
+        each.maybe_written = each.maybe_written.joined_with(ended.range().clipped_to(each.part.hull()));
     }
 }
 

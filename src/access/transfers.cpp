@@ -144,7 +144,7 @@ void transfers::start(std::span<const step> group, time_point begin) {
             continue;
         }
         in_flight now{each, {}, {}};
-        if (each.does == step::kind::publish) now.guard = own_write_of(each.part, each.to);
+        if (each.does == step::kind::publish) now.own_write = own_write_of(each.part, each.to);
         now.done = each.does == step::kind::publish ? publish(each) : zero(each);
         started_.push_back(std::move(now));
     }
@@ -170,9 +170,9 @@ void transfers::start_moves(std::span<const step> group, time_point begin) {
     if (is_cut && !on && !lock_->copies.borrower_among(first.to)) at_once = moves_of(parts, images, from, to);
     backends::fences done;
     done.reserve(parts.size());
-    few<std::optional<host_writes::own_write>, 1> guards;
-    guards.reserve(parts.size());
-    for (const region& each : parts) guards.push_back(own_write_of(each, first.to));
+    few<std::optional<host_writes::own_write>, 1> own_writes;
+    own_writes.reserve(parts.size());
+    for (const region& each : parts) own_writes.push_back(own_write_of(each, first.to));
     std::exception_ptr failure;
     const bool awaits = trace::is_close() && !on;
     const auto* const source = reinterpret_cast<const void*>(lock_->copies.find(first.from)->handle());
@@ -201,7 +201,7 @@ void transfers::start_moves(std::span<const step> group, time_point begin) {
     for (std::size_t i = 0; i < done.size(); ++i) {
         step moved = first;
         moved.part = parts[i];
-        started_.push_back({moved, done[i], std::move(guards[i])});  // there is room
+        started_.push_back({moved, done[i], std::move(own_writes[i])});  // there is room
         if (i >= as_they_are) images[i - as_they_are].is_taken_by(done[i]);
     }
     leave_queued();

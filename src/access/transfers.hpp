@@ -44,7 +44,7 @@ private:
     struct in_flight {
         coherence::step step;
         fence done;
-        std::optional<host_writes::own_write> guard;
+        std::optional<host_writes::own_write> own_write;
     };
 
     bool is_waited_for(const coherence::step& move) const;

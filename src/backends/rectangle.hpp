@@ -29,7 +29,7 @@ struct rectangle_copy {
     std::size_t row_bytes = 0;
     std::size_t axes = 0;
     per_axis counts{};
-    end here{};   // in the memory that is asked
+    end here{};   // in the memory whose function is called, whichever way the bytes go
     end there{};  // from an address of the host on, or in another memory
 
     std::size_t rows() const noexcept;

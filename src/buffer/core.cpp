@@ -79,8 +79,8 @@ void core::drop_handle() noexcept {
     if (was_used) {
         // The lock is taken, so that a thread that has just ended a lease is out of it.
         const std::scoped_lock guard(mutex_);
-        const bool leased =
-            solo.load(std::memory_order_acquire) != 0 && (solo.fetch_or(by_lock) & ~by_lock || !state_.holds.empty());
+        const bool leased = solo.load(std::memory_order_acquire) != 0 &&
+                            (solo.fetch_or(by_lock) & ~by_lock || !state_.holds.none_by_lock());
         state_.ownerless = leased;
         if (leased) return handles_.store(leased_only, std::memory_order_release);
     }

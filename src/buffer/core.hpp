@@ -69,7 +69,7 @@ struct seldom_used {
     std::uint64_t publications = 0;
     std::uint64_t fence_waits = 0;
     std::uint64_t evictions = 0;
-    std::uint64_t kept_by = 0;  // number of the newest queued work when an eviction gave up waiting for it
+    std::uint64_t postponed_at = 0;  // number of the newest queued work when an eviction gave up waiting for it
 };
 
 /// The state of a buffer that its lock guards.
@@ -85,7 +85,7 @@ struct guarded {
 
     residents::place among_residents;        // where `resident`
     std::uint32_t times_device_ready = 0;    // how often gate::device_ready was set
-    std::uint32_t said_before = 0;           // what the gate said before a lease that changes nothing; else 0
+    std::uint32_t gate_before_lease = 0;     // what the gate said before a lease that changes nothing; else 0
     coherence::space_id unasked = no_space;  // a prefetch has brought bytes there, and no access has used them yet
     std::uint16_t waiting = 0;               // threads that have let go of the lock within an access
     std::atomic<bool> named = false;         // the registry may find the buffer; is also read without the lock
@@ -95,7 +95,7 @@ struct guarded {
     bool any_lost : 1 = false;               // set where any range is lost
     bool any_open : 1 = false;  // set where any range may be open, under a standing hold or, for lack of memory, none
     bool resident : 1 = false;  // the buffer is in the list of those with memory at a device
-    bool any_out : 1 = false;   // set where any copy may be out: see hand_out()
+    bool any_handed_out : 1 = false;  // set where any copy may be out: see hand_out()
 
     seldom_used& with_seldom_used() {
         if (!seldom) seldom = std::make_unique_for_overwrite<seldom_used>();  // members are set once, not zeroed before
@@ -112,7 +112,7 @@ struct guarded {
     void hand_out(space where) noexcept {
         if (where == host) return;
         copies.hand_out(where.id());
-        any_out = true;
+        any_handed_out = true;
     }
 
     /// Whoever waits counts in `waiting`.

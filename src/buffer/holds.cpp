@@ -40,12 +40,12 @@ void holds::has_started(std::uint64_t ticket) noexcept {
     if (started.ended) remove(ticket);
 }
 
-void holds::grant(std::uint64_t ticket, const named_queue& on, std::uint64_t since) noexcept {
+void holds::grant(std::uint64_t ticket, const named_queue& on, std::uint64_t taken_at) noexcept {
     hold& granted = of_ticket(ticket);
     claims_ -= granted.claim;
     granted.claim = granted.joint = false;
     granted.on = on;
-    granted.since = since;
+    granted.taken_at = taken_at;
 }
 
 hold holds::solo() const noexcept {
@@ -117,7 +117,7 @@ holds::undeclared& holds::with_undeclared() {
 
 held_ranges& holds::writers_of_host() { return with_undeclared().writers_of_host; }
 
-bool holds::pins(coherence::space_id where) const noexcept {
+bool holds::keeps_in_place(coherence::space_id where) const noexcept {
     const held_ranges* const held = find_readers_at(where);
     return (held && held->any()) || (where == coherence::host && host_is_held_for_writing());
 }
@@ -134,7 +134,7 @@ void holds::end_all_pointers() noexcept {
     for (standing& each : standing_holds()) {
         if (!each.pointed.any()) continue;
         each.pointed.end_all_pointers();
-        each.shown_last = each.shown_last.joined_with(each.part.hull());
+        each.maybe_written = each.maybe_written.joined_with(each.part.hull());
     }
 }
 
@@ -153,7 +153,7 @@ byte_ranges holds::kept_from(const standing& of, byte_range range) const {
     byte_ranges result = of.pointed.of(range);
     for_each_elsewhere(of, [&](const held_ranges& held) {
         held.any_view(range, [&](const held_view& each) {
-            if (each.number > of.since) result.add(runs_of(each.part, range));
+            if (each.number > of.began_at) result.add(runs_of(each.part, range));
             return false;
         });
     });
@@ -163,7 +163,7 @@ byte_ranges holds::kept_from(const standing& of, byte_range range) const {
 bool holds::keeps_any_from(const standing& of) const noexcept {
     bool result = of.pointed.any();
     for_each_elsewhere(of, [&](const held_ranges& held) {
-        result = result || held.any_view(of.part, [&](const held_view& each) { return each.number > of.since; });
+        result = result || held.any_view(of.part, [&](const held_view& each) { return each.number > of.began_at; });
     });
     return result;
 }
@@ -207,13 +207,13 @@ bool holds::may_be_let_go(space where) const noexcept {
 }
 
 std::uint64_t holds::add_standing(standing added) {
-    const std::uint64_t ticket = added.ticket = added.since = next_ticket();
+    const std::uint64_t ticket = added.ticket = added.began_at = next_ticket();
     held_ranges& readers = readers_at(added.where.id());
-    added.pinning = &readers.add_view({added.part.hull()});
+    added.keeps_copy = &readers.add_view({added.part.hull()});
     try {
         with_undeclared().standing_holds.push_back(std::move(added));
     } catch (...) {
-        readers.end_view(*added.pinning);
+        readers.end_view(*added.keeps_copy);
         throw;
     }
     return ticket;
@@ -221,7 +221,7 @@ std::uint64_t holds::add_standing(standing added) {
 
 void holds::remove_standing(std::uint64_t ticket) noexcept {
     const standing* const gone = find_standing(ticket);
-    readers_at(gone->where.id()).end_view(*gone->pinning);
+    readers_at(gone->where.id()).end_view(*gone->keeps_copy);
     std::erase_if(undeclared_->standing_holds, [&](const standing& each) { return each.ticket == ticket; });
 }
 
@@ -239,7 +239,7 @@ void holds::add_upload(const held_view& of, byte_range range, space where) {
 void holds::end_view(coherence::space_id where, held_view& ended) noexcept {
     const auto upload = std::ranges::find(undeclared_->uploads, &ended, &captured_upload::of);
     if (upload != undeclared_->uploads.end()) {
-        readers_at(coherence::host).end_view(*upload->pinning);
+        readers_at(coherence::host).end_view(*upload->keeps_copy);
         undeclared_->uploads.erase(upload);
     }
     (ended.writes_host ? writers_of_host() : readers_at(where)).end_view(ended);

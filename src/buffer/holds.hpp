@@ -46,11 +46,11 @@ struct hold {
     std::uint32_t thread = 0;
     space where{};
     access what = access::read;
-    bool claim : 1 = false;     // a claim of an access that is under way: it excludes readers too
-    bool joint : 1 = false;     // a claim of one of several requests that are granted together
-    bool starting : 1 = false;  // a lease of these, until what it writes is newest
-    bool ended : 1 = false;     // of a lease that is starting: the program has ended it
-    std::uint64_t since = 0;    // of a lease: event::time of the access by which it was taken; 0 where there is none
+    bool claim : 1 = false;      // a claim of an access that is under way: it excludes readers too
+    bool joint : 1 = false;      // a claim of one of several requests that are granted together
+    bool starting : 1 = false;   // a lease of these, until what it writes is newest
+    bool ended : 1 = false;      // of a lease that is starting: the program has ended it
+    std::uint64_t taken_at = 0;  // of a lease: event::time of the access by which it was taken; 0 where there is none
 
     byte_range range() const noexcept { return part.hull(); }
 
@@ -67,15 +67,15 @@ struct standing {
     access what = access::read;
     named_queue on{};
     std::shared_ptr<const standing_options> how{};
-    byte_ranges paused{};          // bytes that the device gets back only when the hold is resumed
-    holds_by_space pointed{};      // bytes of pointers elsewhere that have come since the hold began or was resumed
-    byte_range shown_last{};       // range of bytes of pointers and views that have ended since bytes were brought last
-    std::uint64_t since = 0;       // holds::next_ticket() then: views with a greater number keep bytes from the hold
-    held_view* pinning = nullptr;  // keeps the copy where it is
-    std::optional<error> broken{};  // why bytes that were to be given back are paused
-    bool told_to_pause = false;     // `how->pause` has been called, and `how->resume` not since
-    bool resume_failed = false;     // `how->resume` has thrown: it is called again after the next access elsewhere
-    std::uint32_t caller = 0;       // thread that is calling `how->pause` or `how->resume` now
+    byte_ranges paused{};        // bytes that the device gets back only when the hold is resumed
+    holds_by_space pointed{};    // bytes of pointers elsewhere that have come since the hold began or was resumed
+    byte_range maybe_written{};  // from the first to the last byte of pointers and views that have ended, unlooked at
+    std::uint64_t began_at = 0;  // a ticket of that moment: views with a greater number keep bytes from the hold
+    held_view* keeps_copy = nullptr;  // keeps the copy where it is
+    std::optional<error> broken{};    // why bytes that were to be given back are paused
+    bool told_to_pause = false;       // `how->pause` has been called, and `how->resume` not since
+    bool resume_again = false;        // `how->resume` has thrown, or bytes cannot be given: both are tried again
+    std::uint32_t caller = 0;         // thread that is calling `how->pause` or `how->resume` now
 };
 
 /// A graph of the program may copy the range from the host's memory to the copy at `where` at any time. Meanwhile the
@@ -84,7 +84,7 @@ struct captured_upload {
     const held_view* of = nullptr;  // the program's view of the copy at `where`, until whose end this lasts
     byte_range range{};
     space where{};
-    held_view* pinning = nullptr;  // keeps the host's copy where it is
+    held_view* keeps_copy = nullptr;  // keeps the host's copy where it is
 };
 
 /// Returns "a write lease of bytes [0, 64) at host".
@@ -105,17 +105,19 @@ struct named_holder {
 class holds {
 public:
     /// The gate `of` has the one lease that is taken without the lock; the questions below count that lease, but for
-    /// empty() and size().
+    /// none_by_lock() and size().
     explicit holds(const gate& of) noexcept : gate_(of) {}
 
     // Exclusive holds.
 
     /// Returns whether there is no exclusive hold but perhaps the lease that is taken without the lock.
-    bool empty() const noexcept { return exclusive_.empty(); }
+    bool none_by_lock() const noexcept { return exclusive_.empty(); }
     std::size_t size() const noexcept { return count_; }
 
     /// Returns whether there is any exclusive hold.
-    bool any() const noexcept { return !empty() || gate::thread_of(gate_.solo.load(std::memory_order_acquire)) != 0; }
+    bool any() const noexcept {
+        return !none_by_lock() || gate::thread_of(gate_.solo.load(std::memory_order_acquire)) != 0;
+    }
 
     /// Keeps the hold, and returns its ticket.
     std::uint64_t add(hold added);
@@ -131,7 +133,7 @@ public:
 
     /// Makes a lease of a claim. What is put on the queue `on` at its end belongs to it. REQUIRES: it is a claim, or
     /// was one.
-    void grant(std::uint64_t ticket, const named_queue& on, std::uint64_t since) noexcept;
+    void grant(std::uint64_t ticket, const named_queue& on, std::uint64_t taken_at) noexcept;
 
     /// Returns the lease that was taken without the lock; its thread is 0 where there is none.
     hold solo() const noexcept;
@@ -199,7 +201,7 @@ public:
     }
 
     /// Returns whether the copy at `where` has to stay where it is.
-    bool pins(coherence::space_id where) const noexcept;
+    bool keeps_in_place(coherence::space_id where) const noexcept;
 
     void end_handles(coherence::space_id where, byte_range range);
 

@@ -18,28 +18,32 @@ enum class pointers : std::uint8_t {
     none,     // no pointers are out
     assumed,  // pointers are out: as long as the host is current, it is taken for written
     watched,  // pointers are out, and what is written through them is found
-    fresh,    // as watched, into memory that nobody had touched before: what is touched is written
+    fresh,    // pointers are out into memory that nobody had touched before: what is touched is written
 };
 
 /// The knowledge of a range of bytes.
 struct knowledge {
     space_set current = 0;  // the spaces that see the newest content
     content what = content::unwritten;
-    pointers out = pointers::none;
-    bool open : 1 = false;  // the one device that is current may write these bytes at any time, without a word
-    bool lost : 1 =
-        false;  // the work that was to make these bytes has failed: nobody reads them before they are written
-    bool contested : 1 =
-        false;  // the host was written too: nobody reads them before it is said which of the two stands
+    pointers host_pointers = pointers::none;
 
-    bool exposed() const noexcept { return out != pointers::none; }
-    bool watched() const noexcept { return out == pointers::watched; }
+    /// The one device that is current may write these bytes at any time, without a word.
+    bool open : 1 = false;
+
+    /// The work that was to make these bytes has failed: nobody reads them before they are written.
+    bool lost : 1 = false;
+
+    /// The host was written, too: nobody reads these bytes before it is said which of the two stands.
+    bool contested : 1 = false;
+
+    bool exposed() const noexcept { return host_pointers != pointers::none; }
+    bool watched() const noexcept { return host_pointers == pointers::watched; }
     bool at_host() const noexcept { return has(current, host); }
 
     /// Returns whether a store of the program's would be a conflict: a device alone has the newest.
     bool stores_conflict() const noexcept { return watched() && !at_host(); }
 
-    bool taken_for_written() const noexcept { return out == pointers::assumed && at_host(); }
+    bool taken_for_written() const noexcept { return host_pointers == pointers::assumed && at_host(); }
 
     friend bool operator==(const knowledge&, const knowledge&) = default;
 };
@@ -79,7 +83,7 @@ inline summary summary_of(const knowledge& k) noexcept {
     return {.current = k.current,
             .written_by = k.what == content::written ? k.current : space_set{0},
             .all_exposed = k.exposed(),
-            .all_assumed = k.out == pointers::assumed,
+            .all_assumed = k.host_pointers == pointers::assumed,
             .any_exposed = k.exposed(),
             .any_open = k.open,
             .any_lost = k.lost,

@@ -37,7 +37,8 @@ const char* broken_rule(const directory& map, space_set allocated) {
         if (k.current & ~allocated) broken = "a space is current without a copy";
         if (k.what != content::unwritten && k.current == 0) broken = "content is current nowhere";
         if (k.what == content::written && !std::has_single_bit(k.current)) broken = "written by more than one space";
-        if (k.out == pointers::fresh && k.what != content::unwritten) broken = "what was written is called fresh";
+        if (k.host_pointers == pointers::fresh && k.what != content::unwritten)
+            broken = "what was written is called fresh";
         if (k.open && (k.what != content::written || k.current == set_of(host)))
             broken = "open at the host or at nobody";
         if (k.lost && (k.what == content::unwritten || k.open)) broken = "what nobody wrote is lost";

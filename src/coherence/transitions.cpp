@@ -23,8 +23,8 @@ auto completion_of(const step& done, const sharing& memories) {
 
 auto writing_of(space_id where) {
     return [=](knowledge& k) {
-        k = {.current = set_of(where), .what = content::written, .out = k.out};
-        if (k.out == pointers::fresh) k.out = pointers::assumed;
+        k = {.current = set_of(where), .what = content::written, .host_pointers = k.host_pointers};
+        if (k.host_pointers == pointers::fresh) k.host_pointers = pointers::assumed;
     };
 }
 
@@ -36,7 +36,7 @@ auto opening_of(space_id where) {
 }
 
 constexpr auto assume_pointers = [](knowledge& k) {
-    if (k.exposed()) k.out = pointers::assumed;
+    if (k.exposed()) k.host_pointers = pointers::assumed;
 };
 
 }  // namespace
@@ -74,19 +74,19 @@ void pause(directory& map, const region& part) {
 }
 
 void expose(directory& map, const byte_ranges& ranges, pointers how) {
-    map.update_all(ranges, [&](knowledge& k) { k.out = how; });
+    map.update_all(ranges, [&](knowledge& k) { k.host_pointers = how; });
 }
 
 void expose_unseen(directory& map, const region& part) {
     map.update(part, [](knowledge& k) {
-        if (!k.exposed()) k.out = pointers::assumed;
+        if (!k.exposed()) k.host_pointers = pointers::assumed;
     });
 }
 
 void end_pointers(directory& map, const region& part) {
     assume_host_writes(map, part);
     map.update(part, [](knowledge& k) {
-        if (!k.contested) k.out = pointers::none;
+        if (!k.contested) k.host_pointers = pointers::none;
     });
 }
 
@@ -98,7 +98,8 @@ bool any_exposed(const directory& map) { return map.summarize().any_exposed; }
 
 void assume_host_writes(directory& map, const region& part) {
     map.update(part, [](knowledge& k) {
-        if (k.taken_for_written()) k = {.current = set_of(host), .what = content::written, .out = k.out};
+        if (k.taken_for_written())
+            k = {.current = set_of(host), .what = content::written, .host_pointers = k.host_pointers};
     });
 }
 
@@ -106,11 +107,11 @@ void found_host_writes(directory& map, const byte_ranges& ranges) {
     map.update_all(ranges, [](knowledge& k) {
         if (!k.exposed()) return;
         if (!has(k.current, host)) {
-            k.contested |= k.out == pointers::watched;
+            k.contested |= k.host_pointers == pointers::watched;
             return;
         }
-        const pointers out = k.out == pointers::fresh ? pointers::assumed : k.out;
-        k = {.current = set_of(host), .what = content::written, .out = out};
+        const pointers later = k.host_pointers == pointers::fresh ? pointers::assumed : k.host_pointers;
+        k = {.current = set_of(host), .what = content::written, .host_pointers = later};
     });
 }
 
@@ -121,7 +122,7 @@ bool is_contested_at(const knowledge& k, space_id where) noexcept {
 void settle_without(directory& map, const region& part, space_id where) {
     map.update(part, [&](knowledge& k) {
         if (!is_contested_at(k, where)) return;
-        if (where != host) k = {.current = set_of(host), .what = content::written, .out = k.out};
+        if (where != host) k = {.current = set_of(host), .what = content::written, .host_pointers = k.host_pointers};
         k.contested = false;
     });
 }

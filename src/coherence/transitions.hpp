@@ -63,12 +63,13 @@ void drop(directory& map, const region& part, space_id where);
 
 /// Notes that `where` is about to overwrite `part` in the memory that the spaces `group` share. However far that gets,
 /// no two spaces disagree about a byte until it is told that it was done:
-///  - Where another memory has the content, or nobody has written (that is zero anywhere), none of the group is
-///  current.
-///  - Else one of the group alone is, which sees old bytes and new ones: not `where`, if another is there.
-///  - But where pointers are out, and the host is current and of the group, the host alone is: a store beside bytes
-///  that
-///    a device alone has would be a conflict.
+///
+///  1. Where another memory has the content, or nobody has written (that is zero anywhere), none of the group stays
+///     current.
+///  2. Else one of the group alone does, which sees old bytes and new ones: not `where`, if another is there.
+///  3. But where pointers are out, and the host is current and of the group, the host alone does: a store beside bytes
+///     that a device alone has would be a conflict.
+///
 /// Contested bytes stay so.
 void about_to_overwrite(const directory::promise& in, const region& part, space_id where, space_set group,
                         bool pointers_are_out) noexcept;

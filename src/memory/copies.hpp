@@ -122,7 +122,7 @@ public:
     copy_list prepare_own_host(const resident& asking, const wait_limit& limit) const;
 
     /// Notes that copies that were made are not added, and that their memory goes.
-    void give_up(const copy_list& made) const noexcept {
+    void uncount(const copy_list& made) const noexcept {
         for (const copy& each : made.copies) forget(each);
     }
 

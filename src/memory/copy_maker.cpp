@@ -30,7 +30,7 @@ public:
     /// Makes no more than `most` copies.
     maker(const copies& all, std::size_t most, const resident& asking, const wait_limit& limit)
         : copies_(all), asking_(asking), limit_(limit), room_(most) {}
-    ~maker() { copies_.give_up(made_); }
+    ~maker() { copies_.uncount(made_); }
     maker(const maker&) = delete;
     maker& operator=(const maker&) = delete;
 

@@ -136,7 +136,7 @@ bool residents::put_on_lists(entry& which) {
         if (!can_go(each)) continue;
         listing& now = listing_in(its, each.where.id());
         assert(now.spare);
-        now.spare.key() = {each.is_kept, !each.current_elsewhere, each.used};
+        now.spare.key() = {each.is_postponed, !each.current_elsewhere, each.used};
         now.spare.mapped() = {which.buffer, each.why == obstacle::viewed};
         list& all = lists_[now.where];  // most come last
         now.at = all.insert(all.end(), std::move(now.spare));
@@ -254,7 +254,8 @@ residents::outcome residents::make_room(space where, std::uint64_t bytes, const 
     if (result.largest.size() > most_named) result.largest.resize(most_named);
     std::ranges::sort(all, {}, &candidate::order);
     // Copies that work is queued on come last: the wait for that work may not be needed.
-    for (const clock::time_point until : {std::min(system::deadline_after(patience_for_answers), limit.until), limit.until}) {
+    for (const clock::time_point until :
+         {std::min(system::deadline_after(patience_for_answers), limit.until), limit.until}) {
         for (candidate& each : all) {
             if (result.freed >= bytes) return result;
             if (!each.buffer) continue;

@@ -67,8 +67,8 @@ public:
         std::uint64_t bytes = 0;  // that the copy holds
         obstacle why = obstacle::none;
         bool current_elsewhere = false;
-        std::uint64_t used = 0;  // the number of the buffer's last use
-        bool is_kept = false;    // work that was waited for in vain is queued on the buffer still
+        std::uint64_t used = 0;     // the number of the buffer's last use
+        bool is_postponed = false;  // work that was waited for in vain is queued on the buffer still
     };
     using departures = few<departure, 4>;
 
@@ -101,7 +101,7 @@ protected:
 /// comes behind all others, until it has other work.
 class residents {
     struct rank {
-        bool is_kept = false;
+        bool is_postponed = false;
         bool is_newest_alone = false;
         std::uint64_t used = 0;
 

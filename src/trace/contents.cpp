@@ -79,8 +79,8 @@ private:
 
 }  // namespace
 
-std::optional<std::uint64_t> news_in(std::uint64_t buffer, coherence::space_id device, const region& part,
-                                     const std::byte* first, bool is_packed, std::size_t size) noexcept {
+std::optional<std::uint64_t> changed_in(std::uint64_t buffer, coherence::space_id device, const region& part,
+                                        const std::byte* first, bool is_packed, std::size_t size) noexcept {
     try {
         return all_contents::instance().keep(buffer, device, part, first, is_packed, size);
     } catch (const std::bad_alloc&) {

@@ -1,4 +1,4 @@
-// trace/contents.hpp: what has gone between the host and the devices, so that a close trace tells what is news.
+// trace/contents.hpp: what has gone between the host and the devices, so that a close trace tells what has changed.
 #pragma once
 
 #include <cstddef>
@@ -14,8 +14,8 @@ namespace unibuf::trace {
 /// time, and keeps them for the next. `first` is where the first of them lies at the host, and the others behind it:
 /// one behind the other where they are packed, else as in the buffer, which has `size` bytes. Nothing where there is no
 /// memory for that.
-std::optional<std::uint64_t> news_in(std::uint64_t buffer, coherence::space_id device, const region& part,
-                                     const std::byte* first, bool is_packed, std::size_t size) noexcept;
+std::optional<std::uint64_t> changed_in(std::uint64_t buffer, coherence::space_id device, const region& part,
+                                        const std::byte* first, bool is_packed, std::size_t size) noexcept;
 
 /// Forgets what was kept of a buffer, or of all.
 void forget_contents(std::uint64_t buffer) noexcept;

@@ -85,9 +85,9 @@ void transfer_budget::check() const {
 
 namespace unibuf::trace {
 
-bool is_guarded() noexcept { return guards != nullptr; }
+bool has_guard() noexcept { return guards != nullptr; }
 
-guard_action guarded(space from, space to) noexcept {
+guard_action guard_action_for(space from, space to) noexcept {
     if (!guards) return guard_action::allow;
     for (const active& each : *guards | std::views::reverse) {
         if (is_about(each.along, from, to)) return each.action;

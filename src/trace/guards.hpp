@@ -8,14 +8,14 @@
 namespace unibuf::trace {
 
 /// Returns whether this thread has any.
-bool is_guarded() noexcept;
+bool has_guard() noexcept;
 
 /// Lets the transfers of this thread pass, as long as it lives: the program has asked for what is done. Of a thread
 /// without guards it costs nothing.
 class asked_by_name {
 public:
     asked_by_name() {
-        if (is_guarded()) allows_.emplace(guard_action::allow);
+        if (has_guard()) allows_.emplace(guard_action::allow);
     }
 
 private:
@@ -23,6 +23,6 @@ private:
 };
 
 /// Returns what the innermost of this thread's guards says that is about such a transfer.
-guard_action guarded(space from, space to) noexcept;
+guard_action guard_action_for(space from, space to) noexcept;
 
 }  // namespace unibuf::trace

@@ -264,12 +264,12 @@ void record_found(std::uint64_t buffer, byte_range written) noexcept {
     record(made);
 }
 
-void record_assumed(std::uint64_t buffer, byte_range written, std::string (*untracked)()) noexcept {
+void record_assumed(std::uint64_t buffer, byte_range written, std::string (*why_untracked)()) noexcept {
     if (!is_on()) return;
     event made = written_at_host(event_kind::assumed, buffer, written);
-    made.untracked = untracked != nullptr;
+    made.untracked = why_untracked != nullptr;
     record(made);
-    if (untracked) name_untracked(untracked);
+    if (why_untracked) name_untracked(why_untracked);
 }
 
 void record_assumed_of_others(std::uint64_t buffer, byte_range written) noexcept {

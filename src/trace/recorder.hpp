@@ -87,9 +87,9 @@ inline void record(event& made, moment& of_call) noexcept {
 /// Records that the program was found to have written bytes at the host.
 void record_found(std::uint64_t buffer, byte_range written) noexcept;
 
-/// Records that the program may have written them. `untracked` is null where such writes are found in this process;
+/// Records that the program may have written them. `why_untracked` is null where such writes are found in this process;
 /// else it says for files why they are not.
-void record_assumed(std::uint64_t buffer, byte_range written, std::string (*untracked)()) noexcept;
+void record_assumed(std::uint64_t buffer, byte_range written, std::string (*why_untracked)()) noexcept;
 
 /// Records that another process may have written them.
 void record_assumed_of_others(std::uint64_t buffer, byte_range written) noexcept;

@@ -32,7 +32,7 @@ public:
         byte_ranges left_out;
         for (const byte_range& each : found) {
             known.for_each_run(each, [&](byte_range piece, const coherence::knowledge& k) {
-                if (!k.watched() && k.out != coherence::pointers::fresh) return;
+                if (!k.watched() && k.host_pointers != coherence::pointers::fresh) return;
                 looked_at.add(piece);
                 if (!k.stores_conflict()) return;
                 conflicts.add(piece);

@@ -20,7 +20,7 @@ using coherence::pointers;
 namespace {
 
 bool only_at_host(const knowledge& k) { return k.current == coherence::set_of(coherence::host); }
-bool is_fresh(const knowledge& k) { return k.out == pointers::fresh; }
+bool is_fresh(const knowledge& k) { return k.host_pointers == pointers::fresh; }
 
 }  // namespace
 
@@ -38,8 +38,8 @@ void host_writes::expose(const region& part, bool untouched) {
 }
 
 void host_writes::expose(const byte_ranges& ranges, bool untouched) {
-    const tracking::new_pointer given{.found = watch_ != nullptr,
-                                      .compares = watch_ && watch_->compares(),
+    const tracking::new_pointer given{.finds_writes = watch_ != nullptr,
+                                      .compares = watch_ && watch_->compares_all(),
                                       .values_known = values_known_,
                                       .was_used = used_,
                                       .untouched = untouched};
@@ -170,7 +170,7 @@ void host_writes::find_in(byte_range range, space where, access what) {
             decide_sections(range, found);
         } else {
             if (changes_hands) take_for_written(range);
-            const auto unseen = [](const knowledge& k) { return k.out == pointers::assumed && !k.at_host(); };
+            const auto unseen = [](const knowledge& k) { return k.host_pointers == pointers::assumed && !k.at_host(); };
             byte_ranges seen_later = known_.where(range, unseen);
             // Comparing finds no store that leaves a byte as it was: only bytes of the device in the host's own memory
             // can be watched later.
@@ -201,21 +201,21 @@ void host_writes::decide_sections(byte_range range, const byte_ranges& found) {
 /// or takes it for written.
 void host_writes::decide(byte_range in, std::size_t written) {
     const auto at_host_and = [](pointers how) {
-        return [how](const knowledge& k) { return k.out == how && k.at_host(); };
+        return [how](const knowledge& k) { return k.host_pointers == how && k.at_host(); };
     };
     bool assumed = false;
     bool fresh = false;
     bool watched = false;
     known_.for_each_kind(in, [&](const knowledge& k) {
         if (!k.at_host()) return;
-        assumed = assumed || k.out == pointers::assumed;
-        fresh = fresh || k.out == pointers::fresh;
-        watched = watched || k.out == pointers::watched;
+        assumed = assumed || k.host_pointers == pointers::assumed;
+        fresh = fresh || k.host_pointers == pointers::fresh;
+        watched = watched || k.host_pointers == pointers::watched;
     });
     if (!assumed && !fresh && !watched) return;
 
     tracking::section_history& history = sections_.of(in);
-    const bool watch = fresh || watch_->compares() || tracking::watch_next(history, !assumed, written, in.size());
+    const bool watch = fresh || watch_->compares_all() || tracking::watch_next(history, !assumed, written, in.size());
 
     if (assumed) take_for_written(in);
     if (!watch) {
@@ -266,7 +266,7 @@ void host_writes::copy_as_sent(byte_range range, std::byte* to) const {
     known_.for_each_run(range, [&](byte_range piece, const knowledge& k) {
         std::byte* const target = to + (piece.begin - range.begin);
         const bool is_watched = watch_ && k.watched();
-        if (!is_watched || !watch_->compares()) std::memcpy(target, host_.data() + piece.begin, piece.size());
+        if (!is_watched || !watch_->compares_all()) std::memcpy(target, host_.data() + piece.begin, piece.size());
         if (is_watched) watch_->copy_images(piece, target);
     });
 }
@@ -334,7 +334,7 @@ void host_writes::end_unheld(byte_range range) {
 
 /// Watches bytes of memory that was new, of which the host is current, and keeps what was touched of them.
 void host_writes::watch_fresh(byte_range in) {
-    const auto fresh_at_host = [](const knowledge& k) { return k.out == pointers::fresh && k.at_host(); };
+    const auto fresh_at_host = [](const knowledge& k) { return k.host_pointers == pointers::fresh && k.at_host(); };
     for (const byte_range& each : known_.where(in, fresh_at_host)) {
         // In the units at its ends other bytes may be watched, so these units count as touched.
         for (const byte_range& edge : units_.cut_by(each)) {
@@ -348,7 +348,7 @@ void host_writes::watch_fresh(byte_range in) {
 }
 
 void host_writes::begin_pinning() {
-    if (!watch_ || watch_->compares()) return;
+    if (!watch_ || watch_->compares_all()) return;
     try {
         watch_fresh(known_.whole());
         memory_was_used();

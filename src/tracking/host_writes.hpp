@@ -63,7 +63,7 @@ public:
 
     /// Returns true where it is known at small cost that nothing of `range` was written since it was looked at last.
     bool is_unwritten(byte_range range) {
-        const bool simple = watch_ && watch_->compares() && known_.is_one() && known_.first().watched() &&
+        const bool simple = watch_ && watch_->compares_all() && known_.is_one() && known_.first().watched() &&
                             found_.empty() && writers_.for_good(range);
         return simple && !watch_->any_written(range);
     }

@@ -20,7 +20,7 @@ bool dense(std::size_t written, std::size_t units) noexcept { return written * 4
 coherence::pointers exposure_of(const coherence::knowledge& k, const new_pointer& given) noexcept {
     using coherence::content;
     using coherence::pointers;
-    if (!given.found) return pointers::assumed;
+    if (!given.finds_writes) return pointers::assumed;
     const bool unwritten = k.what == content::unwritten;
     if (unwritten && !given.values_known && (given.was_used || given.compares)) return pointers::assumed;
     if (unwritten && (given.was_used || given.untouched)) return pointers::fresh;
@@ -29,20 +29,20 @@ coherence::pointers exposure_of(const coherence::knowledge& k, const new_pointer
     return pointers::watched;
 }
 
-bool watch_next(section_history& of, bool was_watched, std::size_t written, std::size_t units) noexcept {
+bool watch_next(section_history& of, bool was_watched, std::size_t written, std::size_t bytes) noexcept {
     if (!was_watched) {
-        if (of.left == 0) return true;
-        --of.left;
-        return of.left == 0;
+        if (of.rounds_left == 0) return true;
+        --of.rounds_left;
+        return of.rounds_left == 0;
     }
-    if (!dense(written, units)) {
+    if (!dense(written, bytes)) {
         of = {};
         return true;
     }
     of.dense_rounds = static_cast<std::uint8_t>(std::min(of.dense_rounds + 1, int{dense_enough}));
     if (of.dense_rounds < dense_enough) return true;
     const std::uint8_t pause = std::max(of.next_pause, first_pause);
-    of.left = pause;
+    of.rounds_left = pause;
     of.next_pause = static_cast<std::uint8_t>(std::min(2 * pause, int{longest_pause}));
     return false;
 }

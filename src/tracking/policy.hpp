@@ -19,13 +19,13 @@ inline constexpr std::size_t section_bytes = std::size_t{2} << 20;
 /// The history of one section.
 struct section_history {
     std::uint8_t dense_rounds = 0;  // rounds in a row in which the section was watched, and mostly written
-    std::uint8_t left = 0;          // rounds in which the section is not watched yet
-    std::uint8_t next_pause = 0;    // value of `left` the next time; 0 before the first
+    std::uint8_t rounds_left = 0;   // in which the section is not watched yet
+    std::uint8_t next_pause = 0;    // value of `rounds_left` the next time; 0 before the first
 };
 
 /// Returns whether the section is to be watched until the next round; a round is an access elsewhere. The section
-/// `was_watched` in this round, or was not, and `written` of its `units` were found written.
-bool watch_next(section_history& of, bool was_watched, std::size_t written, std::size_t units) noexcept;
+/// `was_watched` in this round, or was not, and so many of its bytes were found written.
+bool watch_next(section_history& of, bool was_watched, std::size_t written, std::size_t bytes) noexcept;
 
 /// The sections of a memory, and their histories.
 class sections {
@@ -55,7 +55,7 @@ private:
 
 /// The facts about a pointer that is given out, and about the host's copy that it is into.
 struct new_pointer {
-    bool found = false;         // writes can be found here at all
+    bool finds_writes = false;  // writes can be found here at all
     bool compares = false;      // writes are found by comparing contents
     bool values_known = false;  // bytes that nobody has written are zero
     bool was_used = false;      // the memory belonged to another buffer of a pool before

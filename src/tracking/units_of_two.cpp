@@ -88,7 +88,8 @@ void host_writes::compare_ends(byte_range range) {
 /// Ends the comparing of units of `range` that need it no more: no device has newer content in them, or is about to.
 void host_writes::leave_to_kernel(byte_range range) {
     watch_->leave_to_kernel(units_.around(range), [&](byte_range unit) {
-        return arriving_.bytes_in(unit) != 0 || newer_soon_.bytes_in(unit) != 0 || known_.any(unit, &knowledge::stores_conflict);
+        return arriving_.bytes_in(unit) != 0 || newer_soon_.bytes_in(unit) != 0 ||
+               known_.any(unit, &knowledge::stores_conflict);
     });
 }
 
@@ -112,7 +113,7 @@ const char* host_writes::broken_rule() const {
     const char* broken = nullptr;
     const auto stays = [](const knowledge& k) { return k.watched() && k.at_host(); };
     known_.for_each_run(known_.whole(), [&](byte_range piece, const knowledge& k) {
-        if (!watch_ && (k.watched() || k.out == pointers::fresh)) broken = "bytes are watched by nothing";
+        if (!watch_ && (k.watched() || k.host_pointers == pointers::fresh)) broken = "bytes are watched by nothing";
         if (!watch_ || !k.stores_conflict()) return;
         for (const byte_range& unit : units_.cut_by(piece)) {
             const bool is_compared = watch_->compares_any_of(unit);

@@ -131,7 +131,7 @@ void watch::scan(byte_range range, const compared_piece::bytes_apart& apart, std
     for_each_in(*this, range, [&](compared_unit& each) {
         if (each.is_compared != why::apart) each.piece.scan(range, apart, written);
     });
-    if (compares()) return;
+    if (compares_all()) return;
     const auto by_kernel = [](const compared_unit& each) { return each.is_compared != why::apart; };
     const byte_ranges pages = pages_without(range, by_kernel);
     for (const byte_range& each : pages) look(each, kernel::look_for::written_and_protect, seen_, all_of_it);
@@ -208,7 +208,7 @@ void watch::heat(byte_range range) {
 
 /// Has the kernel watch hot pages in `range`, which are protected anew, or watched no more.
 void watch::end_hot(byte_range range) noexcept {
-    if (compares()) return;
+    if (compares_all()) return;
     for_each_in(*this, range, [&](compared_unit& each) {
         if (each.is_compared != why::hot) return;
         each.is_compared = why::apart;
@@ -256,14 +256,14 @@ void watch::add_touched(byte_range range, kernel::look_for what, std::vector<byt
 
 void watch::touched(byte_range range, std::vector<byte_range>& found) {
     range = units_.around(range);
-    if (used_ || compares()) return not_zero(range, found);
+    if (used_ || compares_all()) return not_zero(range, found);
     add_touched(range, kernel::look_for::touched, found);
 }
 
 /// Once a page is armed, the kernel does not tell whether it was swapped or nobody has touched it. So touched pages are
 /// asked for before; those that were touched in between are still present.
 void watch::arm_fresh(byte_range range, std::vector<byte_range>& found) {
-    if (used_ || compares()) {
+    if (used_ || compares_all()) {
         arm(range);
         return touched(range, found);
     }

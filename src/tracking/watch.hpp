@@ -45,7 +45,7 @@ public:
 
     /// Returns whether all contents are compared. Then a write costs no more where it is watched; else it pays not to
     /// watch what is rewritten all the time.
-    bool compares() const noexcept { return pages_.empty(); }
+    bool compares_all() const noexcept { return pages_.empty(); }
 
     /// Returns the bytes of `range` whose contents are compared.
     byte_ranges compared(byte_range range) const;

@@ -119,7 +119,7 @@ void bring(core& of, const access_request& request) {
 }
 
 void mark(core& of, access_request request) {
-    request.to = purpose::declare;
+    request.aim = purpose::declare;
     request.what = access::write;
     request.verb = "to mark dirty";
     lock locked(of);
@@ -143,7 +143,7 @@ void fill(core& of, const region& part, std::span<const std::byte> pattern, std:
     passage way(locked, {.part = part,
                          .where = where.value_or(host),
                          .what = access::write,
-                         .to = where ? purpose::use : purpose::fill,
+                         .aim = where ? purpose::use : purpose::fill,
                          .verb = "to fill"});
     way.bring();
     way.fill(pattern);
@@ -171,7 +171,7 @@ void put(core& of, const region& part, const std::byte* from) {
 
 void discard(core& of, space where, const region& part) {
     const access_request request{
-        .part = part, .where = where, .what = access::write, .to = purpose::drop, .verb = "to discard the copy of"};
+        .part = part, .where = where, .what = access::write, .aim = purpose::drop, .verb = "to discard the copy of"};
     lock locked(of);
     ask_to_let_go(locked, where, locked->whole());
     passage way(locked, request);
@@ -181,7 +181,7 @@ void discard(core& of, space where, const region& part) {
     if (!its_copy && !lends) return;
     const bool settles = locked->directory.any(
         part, [&](const coherence::knowledge& k) { return coherence::is_contested_at(k, where.id()); });
-    if (settles && (where == host || locked->holds.pins(where.id()))) {
+    if (settles && (where == host || locked->holds.keeps_in_place(where.id()))) {
         return settle_without(*locked, where, part);  // the copy stays where it is
     }
     const bool gives_back = all && its_copy && its_copy->borrows() && its_copy->has_turn;
@@ -205,7 +205,7 @@ void discard(core& of, space where, const region& part) {
         way.keep_others_off();
         return end_lending(locked, request, check);
     }
-    if (locked->any_out) queue_unnamed_work(*locked);
+    if (locked->any_handed_out) queue_unnamed_work(*locked);
     wait_for_all_work(locked, all ? locked->room() : part, request);
     check();                               // the lock was let go of
     settle_without(*locked, where, part);  // nothing is refused any more

@@ -14,6 +14,7 @@ namespace unibuf::detail {
 /// Makes the space current, and leaves no hold behind: a sync, or a prefetch.
 void bring(core& of, const access_request& request);
 
+/// Notes that the program has written the part at the space.
 void mark(core& of, access_request request);
 void fill(core& of, const region& part, std::span<const std::byte> pattern, std::optional<space> where);
 

@@ -20,8 +20,8 @@ namespace unibuf {
 namespace detail {
 namespace {
 
-/// Returns where to copy `range` of `source`: no byte moves to get there. What the host writes meanwhile may be found
-/// by the leases only; then they bring it.
+/// Returns where to copy `part` of `source`: all of it is current there, as far as stores of the program are known now.
+/// The lease that follows finds others, and brings what they have written.
 space place_to_copy(core& source, const region& part, core& target) {
     coherence::space_set complete = 0;
     {

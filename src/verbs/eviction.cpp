@@ -23,7 +23,7 @@ obstacle obstacle_to_evict(const guarded& state, space where) noexcept {
         if (!coherence::only_at(state.directory, state.whole(), coherence::host).empty()) return obstacle::absent;
         if (state.peers()) return obstacle::held;
     }
-    const bool pinned = state.holds.pins(where.id());
+    const bool pinned = state.holds.keeps_in_place(where.id());
     if ((pinned && !state.holds.may_be_let_go(where)) || state.any_lost) return obstacle::held;
     if (state.holds.claimed_by_others(this_thread())) return obstacle::busy;
     if (state.holds.any_claim()) return obstacle::leased;
@@ -42,7 +42,7 @@ bool core::look(coherence::space_set at, departures& to) {
     if (pooled && pooled->released.load(std::memory_order_relaxed) && !has_other_handles())
         state_.holds.end_all_pointers();
     const std::uint64_t newest = state_.holds.work().newest();
-    const bool is_kept = newest != 0 && state_.seldom && state_.seldom->kept_by == newest;
+    const bool is_postponed = newest != 0 && state_.seldom && state_.seldom->postponed_at == newest;
     for (const copy& each : state_.copies) {
         if (!coherence::has(at, each.where)) continue;
         const space where = space::from_id(each.where);
@@ -52,7 +52,7 @@ bool core::look(coherence::space_set at, departures& to) {
                       .why = obstacle_to_evict(state_, where),
                       .current_elsewhere = coherence::only_at(state_.directory, state_.whole(), each.where).empty(),
                       .used = state_.among_residents->used,
-                      .is_kept = is_kept});
+                      .is_postponed = is_postponed});
     }
     return true;
 }
@@ -60,7 +60,7 @@ bool core::look(coherence::space_set at, departures& to) {
 bool core::ask_to_let_go(space where) {
     lock locked(*this);
     detail::ask_to_let_go(locked, where, locked->whole());
-    if (!locked->holds.pins(where.id())) return true;
+    if (!locked->holds.keeps_in_place(where.id())) return true;
     locked->use_now();  // other buffers are asked before this one the next time
     return false;
 }
@@ -93,7 +93,8 @@ std::uint64_t core::evict(space where, const wait_limit& limit) {
         wait_for_all_work(locked, locked->room(),
                           {.part = locked->whole(), .where = where, .waits = limit, .verb = "to free"});
     } catch (const error& failure) {
-        if (failure.code() == error_code::timeout) locked->with_seldom_used().kept_by = locked->holds.work().newest();
+        if (failure.code() == error_code::timeout)
+            locked->with_seldom_used().postponed_at = locked->holds.work().newest();
         throw;
     }
     if (!may_go_now()) return 0;  // somebody has begun to hold it

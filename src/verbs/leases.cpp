@@ -44,17 +44,17 @@ byte_lease take_lease(core& of, const access_request& request) {
     check_allowed(of, request);
     lock locked(of);
     bool changes = request.what != access::read;
-    std::uint64_t since = 0;
+    std::uint64_t taken_at = 0;
     if (is_free_and_current(*locked, request)) {
         locked->use_now();
         changes = changes && !is_newest_at(locked->directory.first(), request.where);
         const bool is_first = locked->used_at(request.where);
-        if (!changes && !is_first) locked.keep_gate();
-        since = record_access(locked, request);
+        if (!changes && !is_first) locked.lease_keeps_gate();
+        taken_at = record_access(locked, request);
     } else {
         passage way(locked, request);  // its claim ends before the lease is added: the lock is held between the two
         way.bring();
-        since = way.recorded_at();
+        taken_at = way.recorded_at();
     }
     std::optional<promise> in;
     if (changes) in.emplace(locked->directory, request.part);
@@ -65,7 +65,7 @@ byte_lease take_lease(core& of, const access_request& request) {
                                                     .thread = this_thread(),
                                                     .where = request.where,
                                                     .what = request.what,
-                                                    .since = since});
+                                                    .taken_at = taken_at});
     if (changes) now_written(*locked, *in, request.part, request.where);
     return lease_of(of, its_copy, request, ticket);
 }
@@ -86,7 +86,7 @@ void end_by_lock(gate& of, std::uint64_t ticket) noexcept {
         const hold ended = locked->holds.end(number);
         record_end(*locked, ended);
         const bool writes = ended.what != access::read;
-        if (!queue_work_of(*locked, ended.where, ended.part, writes, ended.on)) locked.as_before();
+        if (!queue_work_of(*locked, ended.where, ended.part, writes, ended.on)) locked.lease_leaves_nothing();
     });
 }
 

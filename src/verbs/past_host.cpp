@@ -1,4 +1,5 @@
-// verbs/past_host.cpp: copies between the program's memory and the copy of a device, past the host's.
+// verbs/past_host.cpp: copies between the program's memory and the copy of a device, which do not go by the host's
+// copy.
 #include "verbs/past_host.hpp"
 
 #include "access/counts.hpp"
@@ -26,9 +27,9 @@ bool lies_at_host(core& of, space where) {
 }
 
 /// One copy between the program's memory and that of a device, of which the device's side is leased.
-class passing {
+class direct_copy {
 public:
-    passing(core& of, const access_request& request, const std::byte* program)
+    direct_copy(core& of, const access_request& request, const std::byte* program)
         : of_(of), request_(request), program_(program) {
         access_request at_device = request;
         at_device.is_recorded = false;  // the access of the program is at the host
@@ -106,7 +107,7 @@ private:
 
 bool copy_out(core& of, const access_request& request, std::byte* to) {
     if (lies_at_host(of, request.where)) return false;
-    passing way(of, request, to);
+    direct_copy way(of, request, to);
     backends::memory* const from = way.memory();
     if (!from) return false;
     way.move([&](const auto& rows) {
@@ -118,7 +119,7 @@ bool copy_out(core& of, const access_request& request, std::byte* to) {
 
 bool copy_in(core& of, const access_request& request, const std::byte* from) {
     if (lies_at_host(of, request.where)) return false;
-    passing way(of, request, from);
+    direct_copy way(of, request, from);
     backends::memory* const to = way.memory();
     if (!to) return false;
     way.move([&](const auto& rows) {

@@ -1,4 +1,5 @@
-// verbs/past_host.hpp: copies between the program's memory and the copy of a device, past the host's.
+// verbs/past_host.hpp: copies between the program's memory and the copy of a device, which do not go by the host's
+// copy.
 #pragma once
 
 #include "access/access_request.hpp"

@@ -57,7 +57,7 @@ bool recycle(core& of, std::uint64_t pool) {
     }
     const bool alone = !of.has_other_handles();
     if (!alone) locked->holds.end_all_pointers();
-    if (alone && locked->any_out) queue_unnamed_work(*locked);
+    if (alone && locked->any_handed_out) queue_unnamed_work(*locked);
     known->released.store(true, std::memory_order_relaxed);  // nothing fails from here on
     forget_names(of, *locked);
     if (alone) forget(*locked, of.bytes);
@@ -70,7 +70,7 @@ bool forget_views(core& of) {
     forget_names(of, *locked);
     if (locked->peers() || of.has_other_handles()) return false;
     try {
-        if (locked->any_out) queue_unnamed_work(*locked);
+        if (locked->any_handed_out) queue_unnamed_work(*locked);
     } catch (const std::bad_alloc&) {
         return false;
     }

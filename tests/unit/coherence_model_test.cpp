@@ -29,14 +29,15 @@ constexpr std::size_t bits = 11;     // tell what is known of one byte
 constexpr std::size_t possible_states = std::size_t{1} << (bits * most_bytes);
 
 std::uint32_t key_of(const knowledge& known) {
-    return known.current | static_cast<std::uint32_t>(known.what) << 4 | static_cast<std::uint32_t>(known.out) << 6 |
-           std::uint32_t{known.open} << 8 | std::uint32_t{known.lost} << 9 | std::uint32_t{known.contested} << 10;
+    return known.current | static_cast<std::uint32_t>(known.what) << 4 |
+           static_cast<std::uint32_t>(known.host_pointers) << 6 | std::uint32_t{known.open} << 8 |
+           std::uint32_t{known.lost} << 9 | std::uint32_t{known.contested} << 10;
 }
 
 knowledge knowledge_of(std::uint32_t key) {
     return {.current = key & 15,
             .what = static_cast<content>(key >> 4 & 3),
-            .out = static_cast<pointers>(key >> 6 & 3),
+            .host_pointers = static_cast<pointers>(key >> 6 & 3),
             .open = (key >> 8 & 1) != 0,
             .lost = (key >> 9 & 1) != 0,
             .contested = (key >> 10 & 1) != 0};
@@ -235,7 +236,7 @@ private:
         if (where == host) return;
         const pointers how = memories_.hub(where) == memories_.hub(host) ? pointers::assumed : pointers::watched;
         d.update(range, [&](knowledge& k) {
-            if (k.exposed()) k.out = how;
+            if (k.exposed()) k.host_pointers = how;
         });
     }
 
@@ -409,7 +410,7 @@ private:
             expected.current &= k.current;
             writers &= k.what == content::written ? k.current : 0;
             expected.all_exposed &= k.exposed();
-            expected.all_assumed &= k.out == pointers::assumed;
+            expected.all_assumed &= k.host_pointers == pointers::assumed;
             expected.any_exposed |= k.exposed();
             expected.any_open |= k.open;
             expected.any_lost |= k.lost;
@@ -424,8 +425,8 @@ private:
         known.for_each_run(known.whole(), [&](byte_range r, const knowledge& k) {
             state += " [" + std::to_string(r.begin) + "," + std::to_string(r.end) + ") current " +
                      std::to_string(k.current) + " content " + std::to_string(static_cast<int>(k.what)) + " pointers " +
-                     std::to_string(static_cast<int>(k.out)) + (k.open ? " open" : "") + (k.lost ? " lost" : "") +
-                     (k.contested ? " contested" : "");
+                     std::to_string(static_cast<int>(k.host_pointers)) + (k.open ? " open" : "") +
+                     (k.lost ? " lost" : "") + (k.contested ? " contested" : "");
         });
         return state;
     }

@@ -20,7 +20,7 @@ constexpr std::size_t size = 1'000'003;
 bool is_copied_by(copy_threads& threads, unsigned seed) {
     const bytes source = noise(size, seed);
     bytes got(size);
-    threads.share(size, [&](std::size_t begin, std::size_t end) {
+    threads.split(size, [&](std::size_t begin, std::size_t end) {
         std::memcpy(got.data() + begin, source.data() + begin, end - begin);
     });
     return got == source;

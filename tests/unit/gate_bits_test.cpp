@@ -46,18 +46,19 @@ knowledge with(knowledge k, auto change) {
 }
 
 std::vector<row> rows() {
-    const auto watched = with(at_host_alone, [](knowledge& k) { k.out = pointers::watched; });
-    const auto assumed = with(at_host_alone, [](knowledge& k) { k.out = pointers::assumed; });
-    const auto both_watched = with(at_both, [](knowledge& k) { k.out = pointers::watched; });
+    const auto watched = with(at_host_alone, [](knowledge& k) { k.host_pointers = pointers::watched; });
+    const auto assumed = with(at_host_alone, [](knowledge& k) { k.host_pointers = pointers::assumed; });
+    const auto both_watched = with(at_both, [](knowledge& k) { k.host_pointers = pointers::watched; });
     const auto open = with(at_device_alone, [](knowledge& k) { k.open = true; });
     const auto lost = with(at_host_alone, [](knowledge& k) { k.lost = true; });
     const auto contested = with(at_device_alone, [](knowledge& k) {
-        k.out = pointers::watched;
+        k.host_pointers = pointers::watched;
         k.contested = true;
     });
     const auto settled_at_host = with(at_host_alone, [](knowledge& k) { k.what = content::settled; });
-    const knowledge both_again{
-        .current = set_of(host) | set_of(host_as_device.id()), .what = content::settled, .out = pointers::assumed};
+    const knowledge both_again{.current = set_of(host) | set_of(host_as_device.id()),
+                               .what = content::settled,
+                               .host_pointers = pointers::assumed};
     return {
         {"written at the host", {.known = coherence::summary_of(at_host_alone)}, current | readable | writable},
         {"written at the host, and in step since",
@@ -116,7 +117,7 @@ std::vector<row> rows() {
          current | readable | exposed | at_host_again,
          true},
         {"the host in the place of the device, no pointers yet",
-         {.known = coherence::summary_of(with(both_again, [](knowledge& k) { k.out = pointers::none; })),
+         {.known = coherence::summary_of(with(both_again, [](knowledge& k) { k.host_pointers = pointers::none; })),
           .device = host_as_device.id()},
          current | readable},
         {"pointers are out, and the host is taken for written",

@@ -243,7 +243,7 @@ TEST(tracking_policy, a_part_of_one_unit_is_no_special_case) {
     EXPECT_TRUE(watch_next(history, true, 0, 1));
     EXPECT_TRUE(watch_next(history, true, 1, 1));
     EXPECT_FALSE(watch_next(history, true, 1, 1));
-    EXPECT_EQ(history.left, 4);
+    EXPECT_EQ(history.rounds_left, 4);
 }
 
 }  // namespace

@@ -38,7 +38,7 @@ copy_threads::~copy_threads() {
     for (std::thread& each : helpers_) each.join();
 }
 
-void copy_threads::share(std::size_t bytes, const work& todo) {
+void copy_threads::split(std::size_t bytes, const work& todo) {
     if (bytes < worth_sharing) return todo(0, bytes);
     const std::unique_lock mine(used_, std::try_to_lock);
     if (!mine || !have_helpers()) return todo(0, bytes);

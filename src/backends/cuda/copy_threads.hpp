@@ -26,7 +26,7 @@ public:
     using work = std::function<void(std::size_t begin, std::size_t end)>;
 
     /// Has all bytes copied, part by part. The first long copy starts the threads.
-    void share(std::size_t bytes, const work& todo);
+    void split(std::size_t bytes, const work& todo);
 
 private:
     bool have_helpers();

@@ -35,10 +35,10 @@ public:
     }
 
     /// Copies between the host's memory and the block.
-    void carry(direction way, copy_threads& by) const {
+    void carry(direction way, copy_threads& threads) const {
         if (bytes_ == 0) return;
         const std::byte* const block = all_.front().staged.host;
-        by.share(bytes_, [&](std::size_t begin, std::size_t end) {
+        threads.split(bytes_, [&](std::size_t begin, std::size_t end) {
             const auto offset = [&](const parcel& of) { return static_cast<std::size_t>(of.staged.host - block); };
             auto each = std::ranges::upper_bound(all_, begin, {}, offset) - 1;
             for (; each != all_.end() && offset(*each) < end; ++each) {
@@ -124,32 +124,32 @@ private:
 /// Rows in a block, one behind the other.
 class packed_rows {
 public:
-    packed_rows(const plane& rows, std::byte* block) noexcept : of_(rows), block_(block) {}
+    packed_rows(const plane& rows, std::byte* block) noexcept : rows_(rows), block_(block) {}
 
-    void carry(direction way, copy_threads& by) const {
-        const std::size_t size = of_.row.bytes;
-        by.share(of_.bytes(), [&](std::size_t begin, std::size_t end) {
+    void carry(direction way, copy_threads& threads) const {
+        const std::size_t size = rows_.row.bytes;
+        threads.split(rows_.bytes(), [&](std::size_t begin, std::size_t end) {
             const std::size_t first = (begin + size - 1) / size;
             const std::size_t last = (end + size - 1) / size;
             if (first == last) return;
             rectangle_copy rows{.row_bytes = size, .axes = 1, .counts = {last - first}};
-            std::byte* const host = of_.row.host + first * of_.host_pitch;
+            std::byte* const host = rows_.row.host + first * rows_.host_pitch;
             std::byte* const block = block_ + first * size;
-            rows.here.pitches = {way == direction::to_device ? size : of_.host_pitch};
-            rows.there.pitches = {way == direction::to_device ? of_.host_pitch : size};
+            rows.here.pitches = {way == direction::to_device ? size : rows_.host_pitch};
+            rows.there.pitches = {way == direction::to_device ? rows_.host_pitch : size};
             way == direction::to_device ? copy_rows(rows, block, host) : copy_rows(rows, host, block);
         });
     }
 
     plane staged() const noexcept {
-        plane result = of_;
+        plane result = rows_;
         result.row.host = block_;
-        result.host_pitch = of_.row.bytes;
+        result.host_pitch = rows_.row.bytes;
         return result;
     }
 
 private:
-    plane of_;
+    plane rows_;
     std::byte* block_;
 };
 
