@@ -200,6 +200,45 @@ TEST_F(a_batch, loses_nothing_where_transfers_fail) {
     }
 }
 
+/// The first failure is thrown, and the rest is done: what was to move in one call with it is synced alone.
+TEST_F(a_batch, syncs_alone_what_moved_in_vain_with_others) {
+    buffer& first = mirrored(1);
+    buffer& second = mirrored(2);
+    tried_.write(first, of(3));
+    tried_.write(second, of(4));
+    faults::all().arm(1, error_code::transfer_failed, false);
+    EXPECT_EQ(code_of([&] { tried_.submit(); }), error_code::transfer_failed);
+    EXPECT_EQ(first.state(), buffer_state::synchronized);
+    EXPECT_EQ(second.state(), buffer_state::synchronized);
+    tried_.submit();
+    EXPECT_EQ(at_device(first), of(3));
+    EXPECT_EQ(at_device(second), of(4));
+}
+
+TEST_F(a_batch, moves_parts_that_touch_as_one_in_whichever_order_they_came) {
+    buffer& first = mirrored(1);
+    buffer& second = mirrored(2);
+    tried_.write(first, of(3, size / 2), size / 2);
+    tried_.write(second, of(4));
+    tried_.write(first, of(5, size / 2));
+    const std::uint64_t before = first.statistics().transfers_made();
+    tried_.submit();
+    EXPECT_EQ(first.statistics().transfers_made(), before + 1);
+    bytes expected = of(5, size / 2);
+    expected.resize(size, std::byte{3});
+    EXPECT_EQ(at_device(first), expected);
+}
+
+TEST_F(a_batch, makes_zero_at_once_what_nobody_has_written) {
+    buffer& used = mirrored(1);
+    used.discard_content();
+    tried_.sync(used);
+    const std::size_t fills = fake_.counts.fills;
+    tried_.submit();
+    EXPECT_EQ(fake_.counts.fills, fills + 1);
+    EXPECT_EQ(at_device(used), of(0));
+}
+
 TEST(a_batch_that_is_under_way, keeps_others_off_its_ranges_and_no_byte_between_them) {
     fake_device& queued = fake_device::get({.asynchronous = true});
     buffer used(size);
@@ -300,6 +339,11 @@ TEST_F(a_batch, collects_what_its_thread_syncs_while_a_scope_lasts) {
         std::jthread([&] { second.sync_to_device(); }).join();
         EXPECT_EQ(second.state(), buffer_state::synchronized) << "of another thread";
         EXPECT_EQ(code_of([] { buffer(size).sync_to_device(); }), error_code::not_allocated);
+        const space other("debug:0");
+        first.prefetch(other);
+        const std::vector<transfer_count> made = first.statistics().transfers;
+        EXPECT_TRUE(std::ranges::any_of(made, [&](const transfer_count& each) { return each.to == other; }))
+            << "it is for another device";
     }
     tried_.submit();
     EXPECT_EQ(first.state(), buffer_state::synchronized);

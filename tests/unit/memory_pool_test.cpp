@@ -9,6 +9,7 @@
 #include <optional>
 #include <thread>
 
+#include "support/fake_device.hpp"
 #include "support/own_process.hpp"
 #include "tracking/kernel.hpp"
 #include "tracking/watch.hpp"
@@ -70,6 +71,22 @@ TEST_F(pool, gives_what_fits_of_another_size) {
     buffer third = of_.acquire(970);
     EXPECT_EQ(third.id(), id);
     EXPECT_EQ(content(third), of(970, 0));
+}
+
+TEST_F(pool, gives_what_work_of_the_last_owner_uses_to_the_next_when_that_is_done) {
+    fake_device& fake = fake_device::get({.aliases = true, .asynchronous = true});
+    const space before = default_device();
+    set_default_device(fake.where());
+    constexpr std::size_t size = 64;
+    buffer first = of_.acquire(size);
+    first.copy_from(noise(size, 1));
+    kernel_write(first.device(), 0, noise(size, 2));  // unibuf knows nothing of it
+    of_.release(std::move(first));
+    buffer next = of_.acquire(size);
+    next.copy_from(noise(size, 3));
+    fake.queued().run_all();
+    EXPECT_TRUE(same(content(next), noise(size, 3)));
+    set_default_device(before);
 }
 
 TEST_F(pool, tells_options_apart) {
