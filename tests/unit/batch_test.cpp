@@ -224,6 +224,7 @@ TEST_F(a_batch, moves_parts_that_touch_as_one_in_whichever_order_they_came) {
     const std::uint64_t before = first.statistics().transfers_made();
     tried_.submit();
     EXPECT_EQ(first.statistics().transfers_made(), before + 1);
+    EXPECT_EQ(first.state(), buffer_state::synchronized);
     bytes expected = of(5, size / 2);
     expected.resize(size, std::byte{3});
     EXPECT_EQ(at_device(first), expected);
