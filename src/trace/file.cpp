@@ -20,6 +20,8 @@
 #include <utility>
 
 #include "process/forks.hpp"
+#include "process/lasting.hpp"
+#include "process/mutex.hpp"
 #include "system/files.hpp"
 #include "trace/recorder.hpp"
 #include "unibuf/error.hpp"
