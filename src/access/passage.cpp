@@ -283,7 +283,9 @@ void plan_for(const guarded& state, const access_request& request, const region&
 
 void now_written(guarded& state, const promise& in, const region& part, space where) noexcept {
     coherence::wrote(in, part, where.id());
-    if (state.any_exposed && where != host) state.writes()->device_has_written(part);
+    if (state.any_exposed) {
+        where == host ? state.writes()->let_kernel_write(part) : state.writes()->device_has_written(part);
+    }
     state.copies.find(where.id())->untouched = false;
     if (copy* const at_host = state.copies.find(coherence::host)) at_host->untouched = false;
     poison_stale(state, part);

@@ -287,6 +287,11 @@ directory host_writes::look() {
     return result;
 }
 
+void host_writes::let_kernel_write(const region& part) const noexcept {
+    if (watch_ && tracking::kernel::is_by_signal())
+        part.for_each_run([&](byte_range run) { watch_->let_kernel_write(run); });
+}
+
 void host_writes::forget(const region& part) {
     if (!watch_) return;
     const byte_ranges looked_at = is_scattered(part) ? part.hull() : runs_of(part);
@@ -353,6 +358,7 @@ void host_writes::begin_pinning() {
         watch_fresh(known_.whole());
         memory_was_used();
         collect(known_.whole());
+        watch_->let_kernel_write(known_.whole());
         pinning_ = true;
     } catch (const std::exception&) {
         give_up();

@@ -119,6 +119,9 @@ public:
     /// in some watched bytes, and the host in others, is compared, to tell in which ones the program has written.
     const char* broken_rule() const;
 
+    /// Notes that `part` is newest at the host now, and that whoever has it there may let system calls write it.
+    void let_kernel_write(const region& part) const noexcept;
+
     /// Forgets what was written of `part` until now: somebody has said what stands.
     void forget(const region& part);
 

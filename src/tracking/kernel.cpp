@@ -15,12 +15,23 @@ kernel& kernel::instance() {
     return *only;
 }
 
+namespace {
+
+bool is_chosen(std::string_view way) noexcept {
+    const char* const chosen = std::getenv("UNIBUF_TRACKING");
+    return chosen && chosen == way;
+}
+
+}  // namespace
+
 bool kernel::is_off() noexcept {
-    static const bool off = [] {
-        const char* const chosen = std::getenv("UNIBUF_TRACKING");
-        return chosen && std::string_view(chosen) == "off";
-    }();
+    static const bool off = is_chosen("off");
     return off;
+}
+
+bool kernel::is_by_signal() noexcept {
+    static const bool by_signal = is_chosen("signal");
+    return by_signal;
 }
 
 bool kernel::usable() const noexcept { return is_open_.load(std::memory_order_acquire) && forks_ == process::forks(); }

@@ -2,6 +2,8 @@
 //
 // One pair of descriptors for the process; no thread, and no signal handler. Writes by system calls are found too.
 // Where they were refused for lack of descriptors or memory, each buffer whose first pointer goes out tries again.
+//
+// Where the program asks for it, a handler of SIGSEGV does the same work: tracking/fault_watch.hpp.
 #pragma once
 
 #include <atomic>
@@ -25,6 +27,11 @@ public:
     /// Returns whether the environment turns tracking off: UNIBUF_TRACKING=off.
     static bool is_off() noexcept;
 
+    /// Returns whether writes are found by a handler of SIGSEGV, as the program has asked: UNIBUF_TRACKING=signal. The
+    /// kernel's own writes fail at pages that are protected then, so they are made writable before: see
+    /// watch::let_kernel_write.
+    static bool is_by_signal() noexcept;
+
     /// Returns why the kernel's tracking cannot be used, and what cures that; empty where it can.
     std::string missing() const;
 
@@ -38,8 +45,9 @@ public:
     bool add(std::span<std::byte> pages) noexcept;
     void remove(std::span<std::byte> pages) noexcept;
 
-    /// Registers all of a mapping, until it goes. Doing it again does no harm.
+    /// Registers all of a mapping, until it goes; whoever unmaps it removes it before. Both may be done again.
     bool add_common(std::span<std::byte> mapping) noexcept;
+    void remove_common(std::span<std::byte> mapping) noexcept;
 
     // Both of these are for pages that were added. protect throws error(unsupported) where the kernel refuses, or after
     // a fork.
@@ -67,6 +75,8 @@ private:
     bool registers(std::span<std::byte> pages) const noexcept;
     bool has_any_of(std::span<std::byte> pages) const noexcept;
     bool set_protection(std::span<std::byte> pages, bool against_writes) const noexcept;
+    void scan_noted(std::span<std::byte> pages, look_for what, std::span<const std::byte> memory,
+                    std::vector<byte_range>& found, std::size_t most) const;
 
     int faults_ = -1;
     int pagemap_ = -1;

@@ -19,6 +19,7 @@
 #include "process/forks.hpp"
 #include "system/files.hpp"
 #include "system/pages.hpp"
+#include "tracking/fault_watch.hpp"
 #include "tracking/units.hpp"
 #include "unibuf/error.hpp"
 
@@ -95,6 +96,7 @@ kernel::kernel() : forks_(process::forks()), refused_(open()), most_(mappings_of
 
 std::optional<kernel::refusal> kernel::open() {
     if (is_off()) return refusal{"UNIBUF_TRACKING is off"};
+    if (is_by_signal()) return std::nullopt;
     system::descriptor faults(static_cast<int>(::syscall(SYS_userfaultfd, faults_flags)));
     if (!faults) {
         const bool is_momentary = is_for_now();
@@ -142,7 +144,12 @@ bool kernel::registers(std::span<std::byte> pages) const noexcept {
 
 bool kernel::add_common(std::span<std::byte> mapping) noexcept {
     const std::scoped_lock lock(mutex_);
-    return is_ready() && registers(mapping);
+    if (!is_ready()) return false;
+    return is_by_signal() ? fault_watch::instance().add_common(mapping) : registers(mapping);
+}
+
+void kernel::remove_common(std::span<std::byte> mapping) noexcept {
+    if (is_by_signal() && usable()) fault_watch::instance().remove(mapping);
 }
 
 /// Returns whether some of the pages are registered: here, or with a userfaultfd of the program's own.
@@ -159,10 +166,10 @@ bool kernel::has_any_of(std::span<std::byte> pages) const noexcept {
 
 bool kernel::add(std::span<std::byte> pages) noexcept {
     const std::scoped_lock lock(mutex_);
-    if (added_.fetch_add(1, std::memory_order_relaxed) < most_ && is_ready() && !has_any_of(pages) &&
-        registers(pages)) {
-        return true;
-    }
+    const auto begin_to_watch = [&] {
+        return is_by_signal() ? fault_watch::instance().add(pages) : !has_any_of(pages) && registers(pages);
+    };
+    if (added_.fetch_add(1, std::memory_order_relaxed) < most_ && is_ready() && begin_to_watch()) return true;
     added_.fetch_sub(1, std::memory_order_relaxed);
     return false;
 }
@@ -170,11 +177,18 @@ bool kernel::add(std::span<std::byte> pages) noexcept {
 void kernel::remove(std::span<std::byte> pages) noexcept {
     added_.fetch_sub(1, std::memory_order_relaxed);
     if (!usable()) return;
+    if (is_by_signal()) return fault_watch::instance().remove(pages);
     uffdio_range range = range_of(pages);
     ::ioctl(faults_, UFFDIO_UNREGISTER, &range);
 }
 
 bool kernel::set_protection(std::span<std::byte> pages, bool against_writes) const noexcept {
+    if (is_by_signal()) {
+        fault_watch& by = fault_watch::instance();
+        if (against_writes) return by.protect(pages);
+        by.unprotect(pages);
+        return true;
+    }
     uffdio_writeprotect wanted{};
     wanted.range = range_of(pages);
     wanted.mode = against_writes ? UFFDIO_WRITEPROTECT_MODE_WP : 0;
@@ -185,15 +199,27 @@ void kernel::protect(std::span<std::byte> pages, bool against_writes) const {
     if (pages.empty()) return;
     errno = ENOTSUP;
     if (!usable()) refuse("this process was forked");
-    if (!set_protection(pages, against_writes)) refuse("UFFDIO_WRITEPROTECT");
+    if (!set_protection(pages, against_writes)) refuse("protecting pages");
 }
 
 void kernel::unprotect(std::span<std::byte> pages) const noexcept {
     if (usable()) set_protection(pages, false);
 }
 
+/// Scans what the handler of SIGSEGV has noted. It knows nothing of pages that nobody has touched: these all count.
+void kernel::scan_noted(std::span<std::byte> pages, look_for what, std::span<const std::byte> memory,
+                        std::vector<byte_range>& found, std::size_t most) const {
+    errno = ENOTSUP;
+    if (!usable()) refuse("this process was forked");
+    if (what == look_for::touched || what == look_for::present) return append(found, {0, memory.size()});
+    const std::size_t most_pages = std::max<std::size_t>(most / system::page_size(), 1);
+    if (!fault_watch::instance().scan(pages, what == look_for::written_and_protect, memory, found, most_pages))
+        refuse("protecting pages");
+}
+
 void kernel::scan(std::span<std::byte> pages, look_for what, std::span<const std::byte> memory,
                   std::vector<byte_range>& found, std::size_t most) const {
+    if (is_by_signal()) return scan_noted(pages, what, memory, found, most);
     std::array<scan_region, 256> regions;
     const auto first = static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(memory.data()));
     scan_request request;

@@ -8,11 +8,13 @@ namespace unibuf::tracking {
 kernel::kernel() : forks_(process::forks()), refused_(open()) {}
 
 std::optional<kernel::refusal> kernel::open() {
-    return refusal{is_off() ? "UNIBUF_TRACKING is off"
-                            : "macOS tells of writes by exceptions alone, which are the program's"};
+    if (is_off()) return refusal{"UNIBUF_TRACKING is off"};
+    if (is_by_signal()) return refusal{"UNIBUF_TRACKING=signal is for Linux"};
+    return refusal{"macOS tells of writes by exceptions alone, which are the program's"};
 }
 
 bool kernel::add_common(std::span<std::byte>) noexcept { return false; }
+void kernel::remove_common(std::span<std::byte>) noexcept {}
 bool kernel::add(std::span<std::byte>) noexcept { return false; }
 
 // Nothing was added that these could be called for.

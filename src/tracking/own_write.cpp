@@ -50,6 +50,7 @@ void host_writes::own_write::begin() {
     in_->scan(inner);
     inner_ = inner;
     for (const byte_range& each : inner) in_->watch_->disarm(each);
+    for (const byte_range& each : edges_) in_->watch_->let_kernel_write(each);
     in_->arriving_.add(runs_);
 }
 

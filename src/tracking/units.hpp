@@ -30,7 +30,8 @@ void empty_out(std::vector<T>& list) noexcept {
     give_back(list);
 }
 
-/// Returns the first entry of a map that ends behind `offset`. An entry begins at its key, and end_of(value) is its end.
+/// Returns the first entry of a map that ends behind `offset`. An entry begins at its key, and end_of(value) is its
+/// end.
 template <class Map, class EndOf>
 auto first_behind(Map& entries, std::size_t offset, const EndOf& end_of) noexcept {
     auto result = entries.upper_bound(offset);

@@ -121,6 +121,11 @@ void watch::disarm(byte_range range) {
     if (const std::span pages = kernel_pages(range); !pages.empty()) kernel::instance().protect(pages, false);
 }
 
+void watch::let_kernel_write(byte_range range) const noexcept {
+    if (!kernel::is_by_signal()) return;
+    if (const std::span pages = kernel_pages(units_.around(range)); !pages.empty()) kernel::instance().unprotect(pages);
+}
+
 void watch::look(byte_range range, kernel::look_for what, std::vector<byte_range>& found, std::size_t most) const {
     kernel::instance().scan(kernel_pages(range), what, memory_, found, most);
 }
@@ -277,7 +282,9 @@ std::unique_ptr<watch> make_watch(std::span<std::byte> memory, own_pages own, st
     const std::size_t page = system::page_size();
     if (memory.empty() || kernel::is_off()) return nullptr;
     const auto made = [&](byte_range pages, watch::mapping kind = watch::mapping::own) {
-        return std::make_unique<watch>(memory, pages, kind);
+        auto result = std::make_unique<watch>(memory, pages, kind);
+        if (kernel::is_by_signal()) result->was_used();  // nobody tells which pages were touched
+        return result;
     };
     if (memory.size() <= most_compared || (own != own_pages::all && memory.size() < page)) return made({});
     if (own == own_pages::none) return nullptr;
@@ -308,8 +315,11 @@ byte_ranges touched(std::span<std::byte> memory) {
 
 mechanism about() {
     std::string missing = kernel::instance().missing();
-    if (missing.empty()) return {true, "userfaultfd and PAGEMAP_SCAN"};
-    return {false, std::move(missing)};
+    if (!missing.empty()) return {false, std::move(missing)};
+    if (!kernel::is_by_signal()) return {true, "userfaultfd and PAGEMAP_SCAN"};
+    return {true,
+            "a handler of SIGSEGV, as UNIBUF_TRACKING is signal. Where host pointers are out, read(2) and other system "
+            "calls fail with EFAULT: take a host lease of what they are to write"};
 }
 
 }  // namespace unibuf::tracking

@@ -77,6 +77,10 @@ public:
     /// Writes to `range`, rounded inwards, need not be found until it is armed again, and cost nothing.
     void disarm(byte_range range);
 
+    /// Makes the pages of `range`, rounded outwards, such that system calls can write them, where these would fail; all
+    /// of them count as written then.
+    void let_kernel_write(byte_range range) const noexcept;
+
     /// Adds what was written of `range`, rounded outwards and armed all over, since it was armed or scanned. Later
     /// writes are found by the next scan: none is missed. Where it throws, what was found until then has been added,
     /// and all else is left for the next scan. Of what is compared, bytes that are told `apart` are found one by one.

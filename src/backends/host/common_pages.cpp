@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "system/pages.hpp"
+#include "tracking/kernel.hpp"
 #include "unibuf/error.hpp"
 
 namespace unibuf::backends {
@@ -32,7 +33,10 @@ public:
         // Whoever touches one buffer would touch its neighbours in a huge page.
         system::ask_for_no_huge_pages({at_, bytes});
     }
-    ~mapped_block() override { ::munmap(at_, bytes_); }
+    ~mapped_block() override {
+        tracking::kernel::instance().remove_common({at_, bytes_});
+        ::munmap(at_, bytes_);
+    }
     mapped_block(const mapped_block&) = delete;
     mapped_block& operator=(const mapped_block&) = delete;
 
