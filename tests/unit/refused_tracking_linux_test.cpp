@@ -40,7 +40,8 @@ std::uint64_t moved_for_one_byte(buffer& of, std::byte* pointer, std::byte value
 /// Runs a test in a process of its own, to which `what` is refused, where this one is refused nothing.
 void run_refused(const char* what, const std::function<void()>& test) {
     if (!is_alone(variable, what)) {
-        if (!tracking::about().finds_writes) GTEST_SKIP() << tracking::about().description;
+        const tracking::mechanism found_by = tracking::about();
+        if (!found_by.finds_writes || tracking::kernel::is_by_signal()) GTEST_SKIP() << found_by.description;
         return run_alone(variable, what);
     }
     ASSERT_TRUE(refuse(what)) << std::strerror(errno);
@@ -93,7 +94,8 @@ TEST(refused_tracking, names_the_kernel_that_is_needed) {
 TEST(refused_tracking, is_tried_again_in_a_forked_process_whose_parent_had_none) {
     if (has_undefined_behaviour_sanitizer) GTEST_SKIP() << "the sanitizer needs descriptors of its own";
     if (!is_alone(variable, "forked")) {
-        if (!tracking::about().finds_writes) GTEST_SKIP() << tracking::about().description;
+        const tracking::mechanism found_by = tracking::about();
+        if (!found_by.finds_writes || tracking::kernel::is_by_signal()) GTEST_SKIP() << found_by.description;
         return run_alone(variable, "forked");
     }
     {
@@ -113,7 +115,8 @@ TEST(refused_tracking, is_tried_again_in_a_forked_process_whose_parent_had_none)
 TEST(refused_tracking, is_tried_again_where_there_was_no_descriptor_left) {
     if (has_undefined_behaviour_sanitizer) GTEST_SKIP() << "the sanitizer needs descriptors of its own";
     if (!is_alone(variable, "descriptors")) {
-        if (!tracking::about().finds_writes) GTEST_SKIP() << tracking::about().description;
+        const tracking::mechanism found_by = tracking::about();
+        if (!found_by.finds_writes || tracking::kernel::is_by_signal()) GTEST_SKIP() << found_by.description;
         return run_alone(variable, "descriptors");
     }
     buffer first(64 * page), later(64 * page);

@@ -1,0 +1,222 @@
+// tests/unit/fault_watch_linux_test.cpp: writes that are found by a handler of SIGSEGV, beside whatever else there is
+// in a process. Each test has one of its own, in which the program has asked for that.
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <functional>
+#include <vector>
+
+#include "support/own_process.hpp"
+#include "support/sanitizers.hpp"
+#include "system/pages.hpp"
+#include "tracking/kernel.hpp"
+#include "unit/common.hpp"
+
+namespace unibuf::test::fault_watch_linux_test {
+namespace {
+
+const std::size_t page = system::page_size();
+const space device("debug:0");
+
+void run_by_signal(const std::function<void()>& test) {
+    if (!is_alone("UNIBUF_TRACKING", "signal")) return run_alone("UNIBUF_TRACKING", "signal");
+    ASSERT_TRUE(tracking::kernel::is_by_signal());
+    test();
+}
+
+/// A buffer whose pages are watched: each of them is current at the device, too.
+class a_buffer {
+public:
+    explicit a_buffer(std::size_t pages) : of_(pages * page) {
+        data = of_.host();
+        std::memset(data, 1, of_.size_bytes());
+        of_.read(device).release();
+    }
+
+    /// Returns how many bytes a read at the device moves, after which it has what the host has.
+    std::uint64_t found() {
+        const std::uint64_t before = of_.statistics().bytes_moved();
+        const bytes at_device = content(of_, device);
+        EXPECT_TRUE(same(at_device, bytes(data, data + of_.size_bytes())));
+        return of_.statistics().bytes_moved() - before;
+    }
+
+    buffer& of() { return of_; }
+    std::byte* data = nullptr;
+
+private:
+    buffer of_;
+};
+
+/// A page of the program's own, which it makes readable, and writable when somebody has written it.
+std::byte* own_page = nullptr;
+volatile int own_faults = 0;
+
+void protect_own_page() {
+    if (!own_page) {
+        void* const found = ::mmap(nullptr, page, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        ASSERT_NE(found, MAP_FAILED);
+        own_page = static_cast<std::byte*>(found);
+    }
+    ASSERT_EQ(::mprotect(own_page, page, PROT_READ), 0);
+}
+
+void handle_own_fault(int, siginfo_t* information, void*) {
+    if (information->si_addr != own_page) ::_exit(99);
+    own_faults = own_faults + 1;
+    ::mprotect(own_page, page, PROT_READ | PROT_WRITE);
+}
+
+void set_own_handler() {
+    struct ::sigaction wanted{};
+    wanted.sa_sigaction = handle_own_fault;
+    wanted.sa_flags = SA_SIGINFO;
+    ASSERT_EQ(::sigaction(SIGSEGV, &wanted, nullptr), 0);
+}
+
+/// Returns how a forked child ends that does this: its status, or the number of the signal and 1000.
+int end_of_child(const std::function<void()>& does) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+        ::alarm(20);
+        does();
+        ::_exit(0);
+    }
+    int status = 0;
+    EXPECT_EQ(::waitpid(child, &status, 0), child);
+    return WIFSIGNALED(status) ? WTERMSIG(status) + 1000 : WEXITSTATUS(status);
+}
+
+TEST(by_signal, finds_each_page_that_is_written_and_no_other) {
+    run_by_signal([] {
+        a_buffer tried(64);
+        tried.data[5 * page] = std::byte{2};
+        tried.data[9 * page - 1] = std::byte{3};
+        set_transfer_cost(device, {});
+        EXPECT_EQ(tried.found(), 2 * page);
+        EXPECT_EQ(tried.found(), 0U);
+        tried.data[5 * page] = std::byte{4};
+        EXPECT_EQ(tried.found(), page);
+    });
+}
+
+TEST(by_signal, leaves_a_handler_of_the_program_its_own_faults) {
+    run_by_signal([] {
+        set_own_handler();
+        a_buffer tried(8);
+        protect_own_page();
+        *own_page = std::byte{1};
+        tried.data[page] = std::byte{2};
+        EXPECT_EQ(own_faults, 1);
+        EXPECT_EQ(tried.found(), page);
+    });
+}
+
+TEST(by_signal, comes_first_again_where_the_program_sets_a_handler_later) {
+    run_by_signal([] {
+        a_buffer tried(8);
+        set_own_handler();
+        EXPECT_EQ(tried.found(), 0U);  // an access of the buffer has protected nothing anew yet
+        tried.of().write(device).release();
+        tried.of().read(host).release();
+        tried.of().read(device).release();
+        a_buffer another(8);
+        tried.data[page] = std::byte{2};
+        another.data[page] = std::byte{3};
+        protect_own_page();
+        *own_page = std::byte{1};
+        EXPECT_EQ(own_faults, 1);
+        EXPECT_EQ(another.found(), page);
+    });
+}
+
+TEST(by_signal, lets_a_fault_of_nobody_end_the_process) {
+    run_by_signal([] {
+        if (has_address_sanitizer || has_thread_sanitizer) GTEST_SKIP() << "it reports the fault itself";
+        const a_buffer tried(8);
+        protect_own_page();
+        EXPECT_EQ(end_of_child([] { *own_page = std::byte{1}; }), SIGSEGV + 1000);
+        EXPECT_EQ(end_of_child([] { *static_cast<volatile int*>(nullptr) = 1; }), SIGSEGV + 1000);
+    });
+}
+
+TEST(by_signal, hangs_on_no_page_that_the_program_protects_itself) {
+    run_by_signal([] {
+        if (has_address_sanitizer || has_thread_sanitizer) GTEST_SKIP() << "it reports the fault itself";
+        EXPECT_EQ(end_of_child([] {
+                      a_buffer tried(8);
+                      tried.data[page] = std::byte{2};  // can be written now
+                      ::mprotect(tried.data, 8 * page, PROT_READ);
+                      tried.data[page] = std::byte{3};
+                  }),
+                  SIGSEGV + 1000);
+    });
+}
+
+TEST(by_signal, stops_no_child_from_writing) {
+    run_by_signal([] {
+        a_buffer tried(8);
+        EXPECT_EQ(end_of_child([&] {
+                      tried.data[page] = std::byte{2};
+                      if (content(tried.of(), device)[page] != std::byte{2}) ::_exit(1);
+                      a_buffer own(8);
+                      own.data[page] = std::byte{3};
+                      if (content(own.of(), device)[page] != std::byte{3}) ::_exit(2);
+                  }),
+                  0);
+        EXPECT_EQ(tried.found(), 0U);
+    });
+}
+
+TEST(by_signal, has_system_calls_write_what_is_leased_and_refuses_them_elsewhere) {
+    run_by_signal([] {
+        a_buffer tried(8);
+        std::array<int, 2> ends{};
+        ASSERT_EQ(::pipe(ends.data()), 0);
+        const bytes sent = noise(3 * page);
+        ASSERT_EQ(::write(ends[1], sent.data(), sent.size()), static_cast<ssize_t>(sent.size()));
+        errno = 0;
+        EXPECT_EQ(::read(ends[0], tried.data + page, sent.size()), -1);
+        EXPECT_EQ(errno, EFAULT);
+        {
+            const auto lease = tried.of().write(host, {.offset = page / 2, .count = sent.size()});
+            EXPECT_EQ(::read(ends[0], lease.data(), sent.size()), static_cast<ssize_t>(sent.size()));
+        }
+        EXPECT_EQ(tried.found(), 4 * page);
+        EXPECT_TRUE(same(bytes(tried.data + page / 2, tried.data + page / 2 + sent.size()), sent));
+        ::close(ends[0]);
+        ::close(ends[1]);
+    });
+}
+
+TEST(by_signal, says_so_and_what_system_calls_need) {
+    run_by_signal([] {
+        a_buffer tried(8);
+        EXPECT_TRUE(tried.of().placement(host).writes_found);
+        std::string about;
+        for (const device_info& each : devices()) {
+            if (each.name == "host") about = each.description;
+        }
+        EXPECT_NE(about.find("UNIBUF_TRACKING"), std::string::npos) << about;
+        EXPECT_NE(about.find("take a host lease"), std::string::npos) << about;
+    });
+}
+
+/// Each page beside one of the other protection would be a mapping of its own, of which a process has some 65,000.
+TEST(by_signal, goes_on_where_the_process_has_no_mapping_left) {
+    run_by_signal([] {
+        constexpr std::size_t pages = 140'000;
+        a_buffer tried(pages);
+        for (std::size_t each = 0; each < pages; each += 2) tried.data[each * page] = std::byte{2};
+        EXPECT_GE(tried.found(), pages / 2 * page);
+    });
+}
+
+}  // namespace
+}  // namespace unibuf::test::fault_watch_linux_test
