@@ -42,6 +42,11 @@ public:
 
     /// Returns false where the system refuses, as it may where a process has too many mappings.
     bool protect(std::span<std::byte> pages) noexcept;
+
+    /// Notes that a page among these is to be found by a store to it alone, until it is protected anew: a store to
+    /// those before it may else make it writable, too, so that a whole rewrite is a fault for many pages.
+    void find_alone(std::span<std::byte> pages) noexcept;
+
     void unprotect(std::span<std::byte> pages) noexcept;
 
     /// Adds which bytes of `memory` lie in those of the pages that were written, in order, but stops after `most`
@@ -50,9 +55,13 @@ public:
               std::vector<byte_range>& found, std::size_t most);
 
 private:
+    enum page_state : std::uint8_t { is_protected, is_written, is_protected_alone };
+
     struct watched {
         std::uintptr_t end = 0;
-        std::unique_ptr<bool[]> written{};  // of each page
+        std::unique_ptr<page_state[]> states{};  // of each page
+        std::size_t next = 0;                    // page behind those that the last fault has made writable
+        unsigned faults_in_order = 0;            // one behind the other, until now
     };
     using all_watched = std::map<std::uintptr_t, watched>;  // key: where the pages begin
 
@@ -62,6 +71,7 @@ private:
 
     static void handle(int number, void* information, void* context) noexcept;
     bool make_writable(std::uintptr_t address) noexcept;
+    static std::size_t pages_to_open(watched& in, std::size_t first, std::size_t count) noexcept;
     all_watched::iterator find(std::uintptr_t address) noexcept;
     void forget_all() noexcept;
 

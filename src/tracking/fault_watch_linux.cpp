@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
+#include <cstring>
 #include <iterator>
 #include <new>
 #include <thread>
@@ -117,22 +118,37 @@ void fault_watch::handle(int number, void* information, void* context) noexcept 
     errno = error_before;
 }
 
+/// Returns how many pages from `first` on a fault there makes writable: more and more, where one fault has come behind
+/// the other for a while.
+std::size_t fault_watch::pages_to_open(watched& in, std::size_t first, std::size_t count) noexcept {
+    constexpr unsigned exact = 8;   // so many faults in order are of one page each
+    constexpr unsigned widest = 7;  // doublings
+    in.faults_in_order = first == in.next ? std::min(in.faults_in_order + 1, exact + widest) : 0;
+    const std::size_t most = in.faults_in_order <= exact ? 1 : std::size_t{1} << (in.faults_in_order - exact);
+    std::size_t opened = 1;
+    while (opened < most && first + opened < count && in.states[first + opened] == is_protected) ++opened;
+    in.next = first + opened;
+    return opened;
+}
+
 /// Makes the page writable where it is watched, and notes that. Returns false for a fault that is none of unibuf's.
 bool fault_watch::make_writable(std::uintptr_t address) noexcept {
     while (taken_.test_and_set(std::memory_order_acquire)) std::this_thread::yield();
     bool is_own = false;
     if (const auto found = find(address); found != all_.end()) {
         const std::size_t page = system::page_size();
+        const std::size_t count = (found->second.end - found->first) / page;
         const std::size_t index = (address - found->first) / page;
-        bool* const written = found->second.written.get();
-        const std::uintptr_t begin = found->first + index * page;
-        if (!written[index]) {
-            is_own = set_protection(begin, begin + page, PROT_READ | PROT_WRITE);
+        page_state* const states = found->second.states.get();
+        if (states[index] != is_written) {
+            const std::size_t opened = pages_to_open(found->second, index, count);
+            const std::uintptr_t begin = found->first + index * page;
+            is_own = set_protection(begin, begin + opened * page, PROT_READ | PROT_WRITE);
             if (is_own) {
-                written[index] = true;
+                std::fill_n(states + index, opened, is_written);
             } else {  // each page may be a mapping of its own, of which a process has so many; as one they are one
                 is_own = set_protection(found->first, found->second.end, PROT_READ | PROT_WRITE);
-                if (is_own) std::fill_n(written, (found->second.end - found->first) / page, true);
+                if (is_own) std::fill_n(states, count, is_written);
             }
             ++changes_;
         } else {
@@ -159,8 +175,8 @@ bool fault_watch::add(std::span<std::byte> pages) noexcept {
     try {
         const std::size_t count = pages.size() / system::page_size();
         all_watched one;
-        one.emplace(begin, watched{.end = begin + pages.size(), .written = std::make_unique<bool[]>(count)});
-        std::fill_n(one.begin()->second.written.get(), count, true);
+        one.emplace(begin, watched{.end = begin + pages.size(), .states = std::make_unique<page_state[]>(count)});
+        std::fill_n(one.begin()->second.states.get(), count, is_written);
         take_signal();
         const alone only(*this);
         const auto next = all_.lower_bound(begin);
@@ -198,8 +214,17 @@ bool fault_watch::protect(std::span<std::byte> pages) noexcept {
     const std::size_t page = system::page_size();
     ++changes_;
     if (!set_protection(begin, begin + pages.size(), PROT_READ)) return false;
-    std::fill_n(&found->second.written[(begin - found->first) / page], pages.size() / page, false);
+    std::fill_n(&found->second.states[(begin - found->first) / page], pages.size() / page, is_protected);
     return true;
+}
+
+void fault_watch::find_alone(std::span<std::byte> pages) noexcept {
+    const alone only(*this);
+    const auto found = find(address_of(pages));
+    if (found == all_.end()) return;
+    const std::size_t page = system::page_size();
+    page_state* const first = &found->second.states[(address_of(pages) - found->first) / page];
+    std::replace(first, first + pages.size() / page, is_protected, is_protected_alone);
 }
 
 void fault_watch::unprotect(std::span<std::byte> pages) noexcept {
@@ -215,7 +240,7 @@ void fault_watch::unprotect(std::span<std::byte> pages) noexcept {
         if (!set_protection(begin, end, PROT_READ | PROT_WRITE)) return;
     }
     const std::size_t page = system::page_size();
-    std::fill_n(&found->second.written[(begin - found->first) / page], (end - begin) / page, true);
+    std::fill_n(&found->second.states[(begin - found->first) / page], (end - begin) / page, is_written);
 }
 
 bool fault_watch::scan(std::span<std::byte> pages, bool protects_anew, std::span<const std::byte> memory,
@@ -231,25 +256,26 @@ bool fault_watch::scan(std::span<std::byte> pages, bool protects_anew, std::span
         const alone only(*this);
         const auto in = find(at);
         if (in == all_.end()) return false;
-        const bool* const written = in->second.written.get();
-        const auto is_written = [&](std::uintptr_t each) { return written[(each - in->first) / page]; };
-        for (std::size_t runs = 0; at < end && left != 0 && runs < runs_at_once;) {
-            if (!is_written(at)) {
-                at += page;
-                continue;
+        page_state* const states = in->second.states.get();
+        const auto index_of = [&](std::uintptr_t each) { return (each - in->first) / page; };
+        const std::size_t last = index_of(end);
+        for (std::size_t runs = 0; at < end && left != 0 && runs < runs_at_once; ++runs) {
+            const void* const next = std::memchr(states + index_of(at), is_written, last - index_of(at));
+            if (!next) {
+                at = end;
+                break;
             }
-            const std::uintptr_t begin = at;
-            while (at < end && left != 0 && is_written(at)) {
-                at += page;
-                --left;
-            }
+            const std::size_t first_page = static_cast<std::size_t>(static_cast<const page_state*>(next) - states);
+            std::size_t behind = first_page;
+            for (; behind < last && left != 0 && states[behind] == is_written; ++behind) --left;
+            const std::uintptr_t begin = in->first + first_page * page;
+            at = in->first + behind * page;
             if (protects_anew) {
                 ++changes_;
                 if (!set_protection(begin, at, PROT_READ)) return false;
-                std::fill_n(&in->second.written[(begin - in->first) / page], (at - begin) / page, false);
+                std::fill(states + first_page, states + behind, is_protected);
             }
             append(found, byte_range{std::max(begin, first) - first, at - first}.clipped_to({0, memory.size()}));
-            ++runs;
         }
     }
     return true;

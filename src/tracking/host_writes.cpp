@@ -78,8 +78,16 @@ void host_writes::arm(const byte_ranges& ranges) {
             (known_.any(unit, &knowledge::watched) ? shared : armed).add(unit);
         }
     }
-    for (const byte_range& each : armed) watch_->arm(each);
+    for (const byte_range& each : armed) arm_units(each);
     scan(shared);  // a scan protects what it has looked at
+}
+
+/// Begins to watch whole units. Those that a device has newer are found alone: a store beside them is no conflict.
+void host_writes::arm_units(byte_range range) {
+    watch_->arm(range);
+    if (!tracking::kernel::is_by_signal()) return;
+    for (const byte_range& each : known_.where(range, [](const knowledge& k) { return !k.at_host(); }))
+        watch_->find_alone(each);
 }
 
 /// Looks what was written, and keeps what is found; what there is no memory to keep is kept by the next scan.

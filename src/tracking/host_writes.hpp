@@ -163,6 +163,7 @@ private:
     void decide(byte_range in, std::size_t written);
     void watch_fresh(byte_range in);
     void arm(const byte_ranges& ranges);
+    void arm_units(byte_range range);
     void compare(byte_range unit);
     void compare_ends(byte_range range);
     void leave_to_kernel(byte_range range);

@@ -54,6 +54,9 @@ public:
     void protect(std::span<std::byte> pages, bool against_writes) const;
     void unprotect(std::span<std::byte> pages) const noexcept;  // does nothing where it cannot
 
+    /// Notes that a store beside these pages is not to count as one to them: see fault_watch::find_alone.
+    void find_alone(std::span<std::byte> pages) const noexcept;
+
     enum class look_for { written, written_and_protect, touched, present };
 
     /// Adds which bytes of `memory` lie in those of the pages that are so, in order, but stops after `most` bytes of

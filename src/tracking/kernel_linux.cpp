@@ -202,6 +202,10 @@ void kernel::protect(std::span<std::byte> pages, bool against_writes) const {
     if (!set_protection(pages, against_writes)) refuse("protecting pages");
 }
 
+void kernel::find_alone(std::span<std::byte> pages) const noexcept {
+    if (is_by_signal() && usable()) fault_watch::instance().find_alone(pages);
+}
+
 void kernel::unprotect(std::span<std::byte> pages) const noexcept {
     if (usable()) set_protection(pages, false);
 }

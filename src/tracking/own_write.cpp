@@ -76,7 +76,7 @@ void host_writes::own_write::end() noexcept {
     try {
         for (const byte_range& run : runs_) in_->watch_->take_bytes(run);
         in_->arriving_.take_out(runs_);
-        for (const byte_range& each : inner_) in_->watch_->arm(each);
+        for (const byte_range& each : inner_) in_->arm_units(each);
         in_->scan(edges_);
         for (const byte_range& each : edges_) in_->leave_to_kernel(each);
     } catch (const std::exception&) {

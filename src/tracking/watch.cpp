@@ -126,6 +126,12 @@ void watch::let_kernel_write(byte_range range) const noexcept {
     if (const std::span pages = kernel_pages(units_.around(range)); !pages.empty()) kernel::instance().unprotect(pages);
 }
 
+void watch::find_alone(byte_range range) const noexcept {
+    if (!kernel::is_by_signal()) return;
+    if (const std::span pages = kernel_pages(units_.around(range)); !pages.empty())
+        kernel::instance().find_alone(pages);
+}
+
 void watch::look(byte_range range, kernel::look_for what, std::vector<byte_range>& found, std::size_t most) const {
     kernel::instance().scan(kernel_pages(range), what, memory_, found, most);
 }

@@ -81,6 +81,10 @@ public:
     /// of them count as written then.
     void let_kernel_write(byte_range range) const noexcept;
 
+    /// Notes that a page of `range`, rounded outwards, counts as written where a store to itself was made, and not for
+    /// one to those before it: a device has newer content there.
+    void find_alone(byte_range range) const noexcept;
+
     /// Adds what was written of `range`, rounded outwards and armed all over, since it was armed or scanned. Later
     /// writes are found by the next scan: none is missed. Where it throws, what was found until then has been added,
     /// and all else is left for the next scan. Of what is compared, bytes that are told `apart` are found one by one.

@@ -106,6 +106,22 @@ TEST(by_signal, finds_each_page_that_is_written_and_no_other) {
     });
 }
 
+/// A whole rewrite is a fault for many pages; none of those that a device has newer is among them.
+TEST(by_signal, takes_a_store_beside_what_a_device_has_for_none_there) {
+    run_by_signal([] {
+        a_buffer tried(256);
+        const std::size_t half = 128 * page;
+        tried.of().view(half, half).mark_dirty(device);
+        std::memset(tried.data, 2, half);
+        EXPECT_EQ(content(tried.of())[half], std::byte{1}) << "no conflict";
+        EXPECT_EQ(tried.of().read(device)[half - 1], std::byte{2});
+        std::memset(tried.data, 3, 20 * page);
+        EXPECT_LT(tried.found(), 256 * page);
+        std::memset(tried.data, 4, 256 * page);
+        EXPECT_EQ(tried.found(), 256 * page);
+    });
+}
+
 TEST(by_signal, leaves_a_handler_of_the_program_its_own_faults) {
     run_by_signal([] {
         set_own_handler();
