@@ -78,6 +78,8 @@ std::size_t mappings_of_a_process() {
     return most;
 }
 
+constexpr const char* by_signal = "UNIBUF_TRACKING=signal finds writes without it, by a handler of SIGSEGV";
+
 std::string why() { return std::strerror(errno); }
 
 /// Returns whether what has just failed may be had later.
@@ -108,8 +110,8 @@ std::optional<kernel::refusal> kernel::open() {
             const bool later = is_for_now();
             return refusal{fmt::format("userfaultfd is refused ({}), and so is /dev/userfaultfd ({}). In a container, "
                                        "a seccomp profile that allows userfaultfd cures that, or, for its root, "
-                                       "--device /dev/userfaultfd",
-                                       by_call, why()),
+                                       "--device /dev/userfaultfd; {}",
+                                       by_call, why(), by_signal),
                            later};
         }
     }
@@ -118,7 +120,8 @@ std::optional<kernel::refusal> kernel::open() {
     wanted.features = feature_unpopulated | feature_asynchronous;
     if (::ioctl(faults.get(), UFFDIO_API, &wanted) != 0) {
         return refusal{
-            fmt::format("userfaultfd has no asynchronous write protection: {}. Linux 6.7 has it (arm64: 6.10)", why())};
+            fmt::format("userfaultfd has no asynchronous write protection: {}. Linux 6.7 has it (arm64: 6.10); {}", why(),
+                        by_signal)};
     }
     system::descriptor pagemap(::open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC));
     if (!pagemap) {
@@ -128,7 +131,7 @@ std::optional<kernel::refusal> kernel::open() {
     scan_request nothing;
     nothing.all_of = nothing.tell = is_written;
     if (::ioctl(pagemap.get(), pagemap_scan, &nothing) != 0) {
-        return refusal{fmt::format("PAGEMAP_SCAN is refused: {}. Linux 6.7 has it", why())};
+        return refusal{fmt::format("PAGEMAP_SCAN is refused: {}. Linux 6.7 has it; {}", why(), by_signal)};
     }
     faults_ = faults.take();
     pagemap_ = pagemap.take();
