@@ -83,27 +83,28 @@ private:
         }
     }
 
-    seen_fault& at(fault kind, std::uint64_t site, const event& first) {
-        seen_fault& seen = seen_[{kind, site}];
+    seen_fault& at(fault kind, std::uint64_t site, const event& first, bool is_by_news = false) {
+        seen_fault& seen = seen_[{kind, site, is_by_news}];
         if (!seen.first) {
             seen.first = &first;
             seen.so_far.kind = kind;
             seen.so_far.site = site;
             seen.so_far.buffer = first.buffer;
+            seen.is_by_news = is_by_news;
         }
         return seen;
     }
 
     /// Says that some bytes of a transfer, and as much of its time, could be spared at a place.
-    void explain(candidate& of, fault kind, std::uint64_t site, std::uint64_t bytes) {
+    void explain(candidate& of, fault kind, std::uint64_t site, std::uint64_t bytes, bool is_by_news = false) {
         const event& made = *of.made;
-        if (made.bytes == 0) return explain(of, kind, site, bytes, 0);
+        if (made.bytes == 0) return explain(at(kind, site, made, is_by_news), of, bytes, 0);
         const double share = std::min(1.0, static_cast<double>(bytes) / static_cast<double>(made.bytes));
-        explain(of, kind, site, bytes, static_cast<std::uint64_t>(static_cast<double>(made.took) * share));
+        explain(at(kind, site, made, is_by_news), of, bytes,
+                static_cast<std::uint64_t>(static_cast<double>(made.took) * share));
     }
 
-    void explain(candidate& of, fault kind, std::uint64_t site, std::uint64_t bytes, std::uint64_t took) {
-        seen_fault& seen = at(kind, site, *of.made);
+    static void explain(seen_fault& seen, candidate& of, std::uint64_t bytes, std::uint64_t took) {
         ++seen.so_far.times;
         seen.so_far.bytes += bytes;
         seen.so_far.took += took;
@@ -160,14 +161,13 @@ private:
             if (needed > std::max<std::uint64_t>(of.all / mostly, 1)) continue;
             if (of.unchanged.size() > 1) {
                 for (candidate* const each : of.unchanged) explain(*each, kind, line.first, each->made->bytes);
-                seen_[{kind, line.first}].of = of.all;
+                at(kind, line.first, *of.unchanged.front()->made).of += of.all;
             }
             if (of.hardly_changed.size() > 1) {
                 for (candidate* const each : of.hardly_changed) {
                     explain(*each, fault::whole_for_part, line.first,
-                            each->made->bytes - news_of(*each->made).value_or(0));
+                            each->made->bytes - news_of(*each->made).value_or(0), true);
                 }
-                seen_[{fault::whole_for_part, line.first}].is_by_news = true;
             }
         }
     }
@@ -285,7 +285,7 @@ private:
             if (made.route != transfer_route::staged || bytes_of[made.site] < worth_pinning) return;
             const auto took = static_cast<double>(made.took);
             const double least = best == 0 ? took : std::min(took, static_cast<double>(made.bytes) / best);
-            explain(each, fault::pageable, made.site, made.bytes, static_cast<std::uint64_t>(took - least));
+            explain(at(fault::pageable, made.site, made), each, made.bytes, static_cast<std::uint64_t>(took - least));
         });
     }
 
@@ -386,7 +386,7 @@ private:
     const trace_file& names_;
     std::vector<candidate> transfers_;  // as many, and in the order, as the fates are
     std::map<std::pair<std::uint32_t, std::uint64_t>, buffer_events> buffers_;  // by process and buffer
-    std::map<std::pair<fault, std::uint64_t>, seen_fault> seen_;                // by kind and place
+    std::map<std::tuple<fault, std::uint64_t, bool>, seen_fault> seen_;  // by kind, place and seen_fault::is_by_news
 };
 
 }  // namespace

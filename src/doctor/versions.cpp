@@ -19,8 +19,8 @@ std::uint64_t links::of_tree(memory_set memories) const noexcept {
     memory_set reached = memories & -memories;
     for (memory_set before = 0; before != reached;) {
         before = reached;
-        for (const auto& [one, other] : all_) {
-            if (has(reached, one) || has(reached, other)) reached |= (set_of(one) | set_of(other)) & memories;
+        for (memory_set left = before; left != 0; left &= left - 1) {
+            reached |= of_[static_cast<std::size_t>(std::countr_zero(left))] & memories;
         }
     }
     return reached == memories ? joined : joined + 1;

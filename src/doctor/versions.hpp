@@ -6,9 +6,8 @@
 // joins where it was written with all who used it.
 #pragma once
 
+#include <array>
 #include <cstdint>
-#include <utility>
-#include <vector>
 
 #include "doctor/byte_map.hpp"
 #include "unibuf/space.hpp"
@@ -22,13 +21,16 @@ static_assert(max_spaces == 32);
 /// Links between the memories of devices. That of the host has one to each.
 class links {
 public:
-    void add(std::uint8_t one, std::uint8_t other) { all_.emplace_back(one, other); }
+    void add(std::uint8_t one, std::uint8_t other) noexcept {
+        of_[one] |= memory_set{1} << other;
+        of_[other] |= memory_set{1} << one;
+    }
 
     /// Returns how many links the smallest tree has that joins the memories, by way of the host where that is needed.
     std::uint64_t of_tree(memory_set memories) const noexcept;
 
 private:
-    std::vector<std::pair<std::uint8_t, std::uint8_t>> all_;
+    std::array<memory_set, max_spaces> of_{};  // the memories that each has a link to
 };
 
 class versions {

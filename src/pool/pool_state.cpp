@@ -153,35 +153,46 @@ core* pool_state::take_unused(const pool_key& key) noexcept {
 }
 
 void pool_state::keep(core& of) noexcept {
+    bool is_kept = false;
     {
         const std::scoped_lock lock(mutex_);
-        put_into_bin(of);
+        is_kept = put_into_bin(of);
     }
+    if (!is_kept) of.drop_handle();
     drop_beyond(limit_.load(std::memory_order_relaxed));
 }
 
-void pool_state::put_into_bin(core& of) noexcept {
+/// Returns false where there is no room to note the buffer. Whoever calls drops it then, without the lock.
+bool pool_state::put_into_bin(core& of) noexcept {
     const pool_key key = of.tag().key;
     const auto all = sum(bin_bytes_, key.size_class);
-    if (!all) return of.drop_handle();  // it is larger than any memory
+    if (!all) return false;  // it is larger than any memory
     try {
         bins_[key].push_back({&of, releases_ + 1});
         ++releases_;
         bin_bytes_ = *all;
-    } catch (const std::bad_alloc&) {  // there is no room to note the buffer
+        return true;
+    } catch (const std::bad_alloc&) {
         const auto bin = bins_.find(key);
         if (bin != bins_.end() && bin->second.empty()) bins_.erase(bin);
-        of.drop_handle();
+        return false;
     }
 }
 
-/// Moves the buffers from the slots of all threads into the bins.
+/// Moves the buffers from the slots of all threads into the bins. Drops those for which there is no room, without the
+/// lock.
 void pool_state::gather() noexcept {
-    for (const auto& cache : caches_) {
-        for (std::atomic<core*>& slot : cache->slot) {
-            if (core* const found = slot.exchange(nullptr, std::memory_order_acq_rel)) put_into_bin(*found);
+    const auto next_without_room = [this]() -> core* {
+        const std::scoped_lock lock(mutex_);
+        for (const auto& cache : caches_) {
+            for (std::atomic<core*>& slot : cache->slot) {
+                core* const found = slot.exchange(nullptr, std::memory_order_acq_rel);
+                if (found && !put_into_bin(*found)) return found;
+            }
         }
-    }
+        return nullptr;
+    };
+    while (core* const found = next_without_room()) found->drop_handle();
 }
 
 /// Takes the oldest buffer out of the bins. Null where they hold no more than `bytes`.
@@ -202,10 +213,7 @@ void pool_state::drop_beyond(std::uint64_t bytes) noexcept {
 }
 
 void pool_state::trim(std::uint64_t bytes) {
-    {
-        const std::scoped_lock lock(mutex_);
-        gather();
-    }
+    gather();
     drop_beyond(bytes);
 }
 
@@ -215,8 +223,8 @@ void pool_state::limit(std::uint64_t bytes) {
 }
 
 pool_statistics pool_state::statistics() {
-    const std::scoped_lock lock(mutex_);
     gather();
+    const std::scoped_lock lock(mutex_);
     pool_statistics result{.held_bytes = bin_bytes_, .peak_bytes = counters_->memory.read().peak};
     for (const auto& [key, bin] : bins_) result.held += bin.size();
     for (const auto& cache : caches_) {
@@ -238,8 +246,8 @@ pool_use pool_state::use() const noexcept {
 }
 
 std::uint64_t pool_state::held_at(space where) {
-    const std::scoped_lock lock(mutex_);
     gather();
+    const std::scoped_lock lock(mutex_);
     std::uint64_t result = 0;
     for (const auto& [key, bin] : bins_) {
         for (const held& each : bin) {

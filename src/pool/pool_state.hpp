@@ -67,7 +67,7 @@ private:
     core* take_from_bins(const pool_key& key);
     core* take_unused(const pool_key& key) noexcept;
     void keep(core& of) noexcept;
-    void put_into_bin(core& of) noexcept;
+    bool put_into_bin(core& of) noexcept;
     void gather() noexcept;
     core* take_oldest_beyond(std::uint64_t bytes) noexcept;
     void drop_beyond(std::uint64_t bytes) noexcept;

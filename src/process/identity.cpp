@@ -4,28 +4,34 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <optional>
 
 #include "system/processes.hpp"
+#include "unibuf/error.hpp"
 
 namespace unibuf::process {
-
-namespace {
-
-identity identity_of(std::uint32_t process) { return system::begin_of(process) << 32 | process; }
-
-}  // namespace
 
 identity this_process() {
     static std::atomic<identity> known;  // a forked child has an identity of its own
     const auto number = static_cast<std::uint32_t>(::getpid());
     identity found = known.load(std::memory_order_relaxed);
     if (number_of(found) != number) {
-        found = identity_of(number);
+        const std::optional<std::uint64_t> begin = system::begin_of(number);
+        if (!begin) {
+            throw error(error_code::unsupported,
+                        "the system does not tell when this process began, which other processes know it by: can it "
+                        "open files?");
+        }
+        found = *begin << 32 | number;
         known.store(found, std::memory_order_relaxed);
     }
     return found;
 }
 
-bool is_alive(identity process) { return process != 0 && identity_of(number_of(process)) == process; }
+bool is_alive(identity process) {
+    if (process == 0) return false;
+    const std::optional<std::uint64_t> begin = system::begin_of(number_of(process));
+    return !begin || (*begin << 32 | number_of(process)) == process;
+}
 
 }  // namespace unibuf::process

@@ -9,10 +9,11 @@ namespace unibuf::process {
 /// no process.
 using identity = std::uint64_t;
 
+/// Throws error(unsupported) where the system does not tell, as where this process can open no file.
 identity this_process();
 inline std::uint32_t number_of(identity process) noexcept { return static_cast<std::uint32_t>(process); }
 
-/// Returns whether the process lives. `process` may be any value.
+/// Returns whether the process lives, as far as that can be told. `process` may be any value.
 bool is_alive(identity process);
 
 }  // namespace unibuf::process

@@ -2,6 +2,7 @@
 #include "process/peers.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <utility>
 
@@ -9,6 +10,15 @@
 #include "unibuf/error.hpp"
 
 namespace unibuf::process {
+
+namespace {
+
+/// A forked child has what its parent has claimed, and it is not its own.
+bool is_of_this_process(identity claimed) noexcept {
+    return claimed != 0 && number_of(claimed) == static_cast<std::uint32_t>(::getpid());
+}
+
+}  // namespace
 
 peers::peers(std::shared_ptr<shared_memory> memory) : memory_(std::move(memory)), forks_(forks()) { this_process(); }
 
@@ -44,10 +54,10 @@ void peers::claim() {
     const identity mine = this_process();
     identity holder = 0;
     if (!memory_->newest_at().compare_exchange_strong(holder, mine) && !is_own(holder)) refuse(holder);
-    has_claimed_ = true;
+    claimed_ = mine;
 }
 
-bool peers::is_own(identity holder) const noexcept { return has_claimed_ && holder == this_process(); }
+bool peers::is_own(identity holder) const noexcept { return holder == claimed_ && is_of_this_process(claimed_); }
 
 bool peers::holds() const { return is_own(memory_->newest_at().load()); }
 
@@ -57,16 +67,14 @@ bool peers::another_holds() const {
 }
 
 void peers::settle() noexcept {
-    if (!std::exchange(has_claimed_, false)) return;
-    identity mine = this_process();
-    memory_->newest_at().compare_exchange_strong(mine, 0);
+    if (identity mine = std::exchange(claimed_, 0); is_of_this_process(mine))
+        memory_->newest_at().compare_exchange_strong(mine, 0);
 }
 
 /// Leaves a number without a begin, which stands for no process that lives.
 void peers::lose() noexcept {
-    if (!std::exchange(has_claimed_, false)) return;
-    identity mine = this_process();
-    memory_->newest_at().compare_exchange_strong(mine, number_of(mine));
+    if (identity mine = std::exchange(claimed_, 0); is_of_this_process(mine))
+        memory_->newest_at().compare_exchange_strong(mine, number_of(mine));
 }
 
 }  // namespace unibuf::process

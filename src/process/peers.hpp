@@ -59,7 +59,7 @@ private:
 
     std::shared_ptr<shared_memory> memory_;
     int forks_;
-    bool has_claimed_ = false;  // this one, and no other of the process, has become the holder
+    identity claimed_ = 0;  // as which this one, and no other of the process, has become the holder; else 0
 };
 
 }  // namespace unibuf::process

@@ -2,6 +2,7 @@
 #include "unibuf/registry.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <charconv>
 #include <optional>

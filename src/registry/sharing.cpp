@@ -10,6 +10,8 @@
 
 #include "access/peer_access.hpp"
 #include "backends/backend.hpp"
+#include "process/lasting.hpp"
+#include "process/mutex.hpp"
 #include "process/shared_memory.hpp"
 #include "registry/names.hpp"
 #include "unibuf/detail/element_name.hpp"
@@ -51,8 +53,9 @@ buffer buffer::attach(std::string_view name, const buffer_options& options) {
     detail::names& all = detail::names::of_shared_memory();
     for (;;) {
         {
-            static std::mutex one_at_a_time;  // two buffers of one memory would not know what the other has newer
-            const std::scoped_lock lock(one_at_a_time);
+            // Two buffers of one memory would not know what the other has newer.
+            static process::lasting<process::mutex> one_at_a_time(process::mutex::rank::renewed);
+            const std::scoped_lock lock(*one_at_a_time);
             auto known = all.find(identity);
             if (known) return {known->of.release(), known->begin, known->bytes};
             if (!all.is_going(identity)) {

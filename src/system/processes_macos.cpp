@@ -9,7 +9,7 @@
 
 namespace unibuf::system {
 
-std::uint64_t begin_of(std::uint32_t process) {
+std::optional<std::uint64_t> begin_of(std::uint32_t process) {
     std::array<int, 4> asked{CTL_KERN, KERN_PROC, KERN_PROC_PID, static_cast<int>(process)};
     kinfo_proc found{};
     std::size_t room = sizeof found;

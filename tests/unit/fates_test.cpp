@@ -254,6 +254,46 @@ TEST(diagnose, tells_of_a_wait_where_the_lease_was_long) {
     EXPECT_EQ(told[0].took, 20 * ms);
 }
 
+/// Writers of two kinds at one line: each of their transfers counts once.
+TEST(diagnose, counts_what_a_line_did_by_lease_and_by_pointer_together) {
+    constexpr std::uint64_t large = std::uint64_t{1} << 20;
+    std::vector<event> all;
+    std::uint64_t time = 1000;
+    const auto add = [&](event each) {
+        each.time = time += 10'000'000;
+        each.buffer = 1;
+        each.end = large;
+        each.site = 7;
+        all.push_back(each);
+    };
+    event first{.kind = event_kind::transfer, .to = 2, .bytes = large, .took = 1'000'000};
+    first.news = large + 1;  // all of its bytes
+    add(first);
+    add({.kind = event_kind::access, .to = 2});
+    for (int i = 0; i < 6; ++i) {
+        const bool by_lease = i < 2;  // at the device; else by a pointer at the host
+        event writer{.kind = by_lease ? event_kind::access : event_kind::assumed};
+        writer.what = access::read_write;
+        writer.why = cause::read_write;
+        writer.to = by_lease ? 2 : 0;
+        add(writer);
+        event back = first;
+        back.news = 1;  // none of its bytes
+        back.from = writer.to;
+        back.to = by_lease ? 0 : 2;
+        add(back);
+        add({.kind = event_kind::access, .to = back.to});
+    }
+    std::size_t found = 0;
+    for (const finding& each : diagnose(all)) {
+        const std::size_t of = each.evidence.find(" of ");
+        if (each.kind != fault::round_trip || of == std::string::npos) continue;
+        EXPECT_LE(each.times, std::stoull(each.evidence.substr(of + 4))) << each.evidence;
+        ++found;
+    }
+    EXPECT_EQ(found, 1U);
+}
+
 TEST(diagnose, spares_no_more_time_than_was_taken) {
     // 1 GiB goes pinned, at 25 GB/s; 2^38 bytes go staged, in 50 s: bytes times nanoseconds are more than 2^64.
     constexpr std::uint64_t second = 1'000'000'000, large = std::uint64_t{1} << 38;

@@ -7,8 +7,10 @@
 #include <thread>
 
 #include "backends/backend.hpp"
+#include "process/identity.hpp"
 #include "support/fake_device.hpp"
 #include "support/other_process.hpp"
+#include "support/process_limits.hpp"
 #include "unibuf/trace.hpp"
 #include "unit/common.hpp"
 
@@ -234,6 +236,16 @@ TEST(sharing, tells_of_a_crash_with_newer_content_until_that_is_settled) {
     EXPECT_EQ(mine.read(host)[0], 1) << "stale bytes were poisoned, which others may say stand";
     mine.write(host)[0] = 3;
     EXPECT_EQ(mine.read("debug:0")[0], 3);
+}
+
+/// A process that cannot look takes no other for one that has ended, whose content would be lost.
+TEST(sharing, takes_a_holder_for_alive_that_it_cannot_look_for) {
+    const process::identity mine = process::this_process();
+    const process::identity another = mine ^ std::uint64_t{1} << 40;
+    EXPECT_FALSE(process::is_alive(another)) << "it began at another time";
+    const no_more_of none(RLIMIT_NOFILE, descriptors_in_use());
+    EXPECT_TRUE(process::is_alive(mine));
+    EXPECT_TRUE(process::is_alive(another)) << "nobody can tell";
 }
 
 TEST(sharing, drops_what_was_overruled) {

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "backends/cuda/pinned_share.hpp"
+#include "process/mutex.hpp"
 
 namespace unibuf::backends::cuda {
 namespace {
@@ -23,7 +24,7 @@ using shared_pins = std::map<const std::byte*, shared_pin>;
 
 /// The table is never destroyed, as buffers may go when static objects do.
 struct table {
-    std::mutex mutex;
+    process::mutex mutex{process::mutex::rank::renewed};
     shared_pins pins;  // by the address where they begin
 
     /// Returns the pin of all of `host`, or the end.

@@ -8,6 +8,7 @@
 #include "backends/arena.hpp"
 #include "backends/host/pinned_blocks.hpp"
 #include "backends/spaces.hpp"
+#include "process/mutex.hpp"
 #include "unibuf/error.hpp"
 
 namespace unibuf::backends {
@@ -19,7 +20,7 @@ constexpr arena::measures small{.block = std::size_t{1} << 20, .granule = 4096, 
 
 /// One arena for each device; they are never destroyed, as buffers may go when static objects do.
 struct arenas {
-    std::mutex mutex;
+    process::mutex mutex{process::mutex::rank::renewed};
     std::array<std::unique_ptr<arena>, max_spaces> of;
 
     static arenas& instance() {

@@ -6,6 +6,8 @@
 
 #include "backends/metal/device.hpp"
 #include "backends/spaces.hpp"
+#include "process/lasting.hpp"
+#include "process/mutex.hpp"
 
 namespace unibuf::backends {
 namespace metal {
@@ -67,8 +69,8 @@ space use(void* device, void* command_queue) {
     if (command_queue && !is_same_device(device_of_queue(command_queue), device)) {
         throw error(error_code::invalid_argument, "the Metal command queue belongs to another device");
     }
-    static std::mutex& mutex = *new std::mutex;
-    const std::lock_guard lock(mutex);
+    static process::lasting<process::mutex> mutex(process::mutex::rank::renewed);
+    const std::lock_guard lock(*mutex);
     // Devices are looked for first, so that "metal:0" means the same whether somebody adopted before or not.
     try {
         [[maybe_unused]] const space found("metal:0");

@@ -65,6 +65,12 @@ fence allocation::write_from(memory& other, std::size_t from, std::size_t offset
     return in_.submitted(commands, std::move(done));
 }
 
+/// Throws when all that was queued up to `last` is done: nothing of a call that throws goes on.
+void allocation::fail_behind(event& last, cl_int status, const std::string& asked_for) {
+    if (last) fence_of(std::move(last)).wait();
+    fail(status, asked_for);
+}
+
 /// Puts copies of slabs on a queue, in order. Where one fails, those before it are waited for.
 template <class Enqueue>
 void allocation::slab_by_slab(const rectangle_copy& what, const char* asked_for, event& last,
@@ -75,10 +81,7 @@ void allocation::slab_by_slab(const rectangle_copy& what, const char* asked_for,
         const std::size_t region[] = {each.row_bytes, each.rows, each.slices};
         event done;
         const cl_int status = enqueue(each, here, there, region, done.out());
-        if (status != success) {
-            if (last) fence_of(std::move(last)).wait();
-            fail(status, asked(asked_for, each.here.offset, what.bytes()));
-        }
+        if (status != success) fail_behind(last, status, asked(asked_for, each.here.offset, what.bytes()));
         last = std::move(done);
     };
     for_each_slab(what, [&](slab each) {
@@ -166,7 +169,7 @@ void allocation::fill_piece(cl_command_queue queue, std::size_t offset, std::siz
     event done;
     const cl_int status = api().clEnqueueFillBuffer(queue, native(), pattern.data(), pattern.size(), offset, bytes, 0,
                                                     nullptr, done.out());
-    if (status != success) fail(status, asked("fill", offset, bytes));
+    if (status != success) fail_behind(last, status, asked("fill", offset, bytes));
     last = std::move(done);
 }
 
@@ -177,7 +180,7 @@ void allocation::double_up(cl_command_queue queue, std::size_t offset, std::size
         event copied;
         const cl_int status = api().clEnqueueCopyBuffer(queue, native(), native(), offset, offset + done, piece, 0,
                                                         nullptr, copied.out());
-        if (status != success) fail(status, asked("fill", offset, bytes));
+        if (status != success) fail_behind(last, status, asked("fill", offset, bytes));
         last = std::move(copied);
         done += piece;
     }

@@ -60,6 +60,7 @@ protected:
 private:
     bool copy_at_once(std::span<const part> parts, std::byte* host, direction way, queue on, fences& done);
     fence copy_rows(const rectangle_copy& what, std::byte* host, direction way, queue on);
+    [[noreturn]] static void fail_behind(event& last, cl_int status, const std::string& asked_for);
     template <class Enqueue>
     void slab_by_slab(const rectangle_copy& what, const char* asked_for, event& last, const Enqueue& enqueue) const;
     void fill_piece(cl_command_queue queue, std::size_t offset, std::size_t bytes, std::span<const std::byte> pattern,

@@ -230,9 +230,8 @@ fence context::mark(cl_command_queue queue) {
 }
 
 fence context::record(queue on) {
-    if (!on) return mark(queue_for({}).queue);
-    identify(on);
-    return mark(static_cast<cl_command_queue>(on.native));
+    const target at = queue_for(on);
+    return mark(at.out_of_order ? at.out_of_order : at.queue);
 }
 
 bool context::order(const fence& before, queue on) {

@@ -10,6 +10,8 @@
 #include <string_view>
 
 #include "backends/opencl/alias.hpp"
+#include "process/lasting.hpp"
+#include "process/mutex.hpp"
 
 namespace unibuf::backends::cl {
 namespace {
@@ -91,9 +93,9 @@ numbered_mem compute_device::create_buffer(std::size_t bytes, cl_bitfield flags,
                     fmt::format("{}: {} bytes were asked for in one allocation; it allows {}", known_.about.description,
                                 bytes, known_.largest_allocation));
     }
-    static std::mutex in_order;
+    static process::lasting<process::mutex> in_order(process::mutex::rank::renewed);
     static std::uint64_t last = 0;
-    const std::scoped_lock lock(in_order);
+    const std::scoped_lock lock(*in_order);
     cl_int status = success;
     const cl_mem made = api().clCreateBuffer(in().handles().context, flags, bytes, host, &status);
     if (status != success) {

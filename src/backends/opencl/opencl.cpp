@@ -2,6 +2,7 @@
 #include "unibuf/opencl.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <mutex>
@@ -10,6 +11,8 @@
 
 #include "backends/opencl/device.hpp"
 #include "backends/spaces.hpp"
+#include "process/lasting.hpp"
+#include "process/mutex.hpp"
 
 namespace unibuf::backends {
 namespace cl {
@@ -209,8 +212,8 @@ space use(_cl_context* context, _cl_device_id* device, _cl_command_queue* queue)
         queue && cl::queue_info<cl::cl_bitfield>(queue, cl::queue_properties) & cl::queue_out_of_order;
     if (is_unordered) callers.queue = nullptr;  // the space gets a queue of its own, and knows this one beside it
 
-    static std::mutex& mutex = *new std::mutex;
-    const std::lock_guard lock(mutex);
+    static process::lasting<process::mutex> mutex(process::mutex::rank::renewed);
+    const std::lock_guard lock(*mutex);
     // Devices are looked for first, so that "opencl:0" means the same whether somebody adopted before or not.
     try {
         [[maybe_unused]] const space found("opencl:0");

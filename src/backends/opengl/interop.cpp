@@ -9,6 +9,8 @@
 #include "backends/opengl/device.hpp"
 #include "backends/opengl/egl.hpp"
 #include "backends/spaces.hpp"
+#include "process/lasting.hpp"
+#include "process/mutex.hpp"
 #include "unibuf/error.hpp"
 #include "unibuf/opengl.hpp"
 
@@ -37,10 +39,10 @@ space use_current_context() {
         std::shared_ptr<backends::adopted_context> context;
         space where;
     };
-    static std::mutex mutex;
+    static process::lasting<process::mutex> mutex(process::mutex::rank::renewed);
     static auto& known = *new std::vector<adopted>;
 
-    const std::lock_guard lock(mutex);
+    const std::lock_guard lock(*mutex);
     for (const auto& [context, where] : known) {
         if (context->recognize()) return where;
     }
