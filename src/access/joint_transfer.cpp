@@ -165,10 +165,12 @@ std::exception_ptr joint_transfer::named(const one_way& what, const std::excepti
         std::rethrow_exception(failure);
     } catch (const error& thrown) {
         try {
+            const std::size_t others = what.members.size() - 1;
+            const std::string more = others == 0 ? "" : fmt::format(" and {} more", others);
             return std::make_exception_ptr(error(
                 thrown.code(),
-                fmt::format("{} and {} others: to synchronize {} was asked for: {}", what.members.front().of->name(),
-                            what.members.size() - 1, space::from_id(what.like.to).name(), thrown.message())));
+                fmt::format("{}{}: to synchronize {} was asked for: {}", what.members.front().of->name(), more,
+                            space::from_id(what.like.to).name(), thrown.message())));
         } catch (...) {
             return std::current_exception();
         }

@@ -66,7 +66,7 @@ void attach_memory(core& of, const std::shared_ptr<process::shared_memory>& memo
     copy_list made = used_in_place(memory);
     lock locked(of);
     locked->with_seldom_used();
-    with->join();
+    with->note_another();
     install(*locked, std::move(made), std::move(with));
 }
 
@@ -114,7 +114,7 @@ void follow_peers(guarded& state, const access_request& request) {
     makes_device_newest ? with.claim() : with.check();
     if (held) return;  // the others were refused since this process became the holder
     drop_overruled(state);
-    if (request.where == host || !with.any()) return;
+    if (request.where == host || !with.were_ever_others()) return;
     // Where the host was current, other processes may have written. Bytes that somebody in this process has leased stay
     // as they are until the lease ends.
     const auto is_leased = [&](const region& part) {
@@ -156,7 +156,7 @@ buffer_state state_among_peers(guarded& state) {
 void leave_peers(core& of) noexcept {
     lock locked(of);
     process::peers& with = *locked->peers();
-    if (!with.any() || !with.holds()) return;
+    if (!with.were_ever_others() || !with.holds()) return;
     try {
         passage(locked, {.part = locked->whole(),
                          .where = host,

@@ -73,7 +73,7 @@ public:
     /// Puts the first piece into an empty list. Throws std::bad_alloc, and has changed nothing then.
     void start(Piece first) {
         assert(empty());
-        first_.reserve(few);
+        first_.reserve(at_first);
         first_.push_back(std::move(first));
         size_ = 1;
     }
@@ -151,7 +151,7 @@ public:
 
 private:
     static constexpr std::ptrdiff_t half = Most / 2;
-    static constexpr std::size_t few = 4;
+    static constexpr std::size_t at_first = 4;
 
     template <class Iterator, class List>
     static Iterator at_in(List& of, std::size_t offset) noexcept {

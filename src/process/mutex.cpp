@@ -13,7 +13,8 @@ public:
     static all_mutexes& instance() {
         static auto* const only = [] {
             auto* const made = new all_mutexes;
-            ::pthread_atfork([] { instance().lock(); }, [] { instance().unlock(); }, [] { instance().unlock_in_child(); });
+            ::pthread_atfork([] { instance().lock(); }, [] { instance().unlock(); },
+                             [] { instance().unlock_in_child(); });
             return made;
         }();
         return *only;
@@ -37,23 +38,23 @@ public:
 private:
     void lock() {
         mutex_.lock();
-        for (mutex* each = first_; is_taken(each); each = each->next_) each->lock();
+        for (mutex* each = first_; is_taken_to_fork(each); each = each->next_) each->lock();
     }
 
     void unlock() noexcept {
-        for (mutex* each = first_; is_taken(each); each = each->next_) each->unlock();
+        for (mutex* each = first_; is_taken_to_fork(each); each = each->next_) each->unlock();
         mutex_.unlock();
     }
 
     void unlock_in_child() noexcept {
         for (mutex* each = first_; each; each = each->next_) {
-            if (!is_taken(each)) each->renew();
+            if (!is_taken_to_fork(each)) each->renew();
         }
         unlock();
     }
 
     /// Returns whether whoever forks takes it; those that nobody takes are the last.
-    static bool is_taken(const mutex* of) noexcept { return of && of->rank_ != mutex::rank::renewed; }
+    static bool is_taken_to_fork(const mutex* of) noexcept { return of && of->rank_ != mutex::rank::renewed; }
 
     std::mutex mutex_;  // nothing is taken under it but by whoever forks
     mutex* first_ = nullptr;

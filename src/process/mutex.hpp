@@ -9,7 +9,7 @@ namespace unibuf::process {
 /// forks takes all of these first, in the order of their ranks, and lets go of them in both processes. What is done
 /// under one takes none of a lower rank, and calls neither drivers nor the program: these have handlers of their own
 /// for a fork. Under those of the rank `renewed` they may be called: nobody takes these to fork, and a child has new
-/// ones. What they guard is as it was, also where a thread of the parent was changing it.
+/// ones. Where a thread of the parent was changing what one guards, the child finds it half changed.
 class mutex {
 public:
     enum class rank { pools, pool, leaf, renewed };

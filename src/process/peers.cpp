@@ -40,7 +40,7 @@ void peers::refuse(identity holder) {
 void peers::note_fork() noexcept {
     if (forks_ == forks()) return;
     forks_ = forks();
-    join();
+    note_another();
 }
 
 void peers::check() {

@@ -24,8 +24,8 @@ public:
     peers(const peers&) = delete;
     peers& operator=(const peers&) = delete;
 
-    /// Says that this process has memory, from now on, that another one made.
-    void join() noexcept { ++memory_->attached(); }
+    /// Notes for all that one process more has the memory than the one that made it: this one.
+    void note_another() noexcept { ++memory_->attached(); }
 
     const std::shared_ptr<shared_memory>& memory() const noexcept { return memory_; }
 
@@ -38,7 +38,7 @@ public:
     void claim();
 
     /// Returns whether other processes have, or had, the memory too: they may have written it at any time.
-    bool any() const noexcept { return memory_->attached().load() != 0; }
+    bool were_ever_others() const noexcept { return memory_->attached().load() != 0; }
 
     bool holds() const;
     bool another_holds() const;

@@ -240,8 +240,8 @@ void context::trim_pool(std::chrono::nanoseconds timeout) {
         // The pool learns that memory is free where a stream is waited for: an event that is done tells it nothing.
         // Under the lock nobody puts the stream behind other work meanwhile, which would be waited for without end.
         const std::scoped_lock lock(marking_mutex_);
-        constexpr std::chrono::milliseconds to_see_it(1);
-        if (mark(each).wait(to_see_it)) check(api().cuStreamSynchronize(each), "work that was queued before failed");
+        constexpr std::chrono::milliseconds to_see_it_done(1);
+        if (mark(each).wait(to_see_it_done)) check(api().cuStreamSynchronize(each), "work that was queued before failed");
     }
     check(api().cuMemPoolTrimTo(pool_, 0), "memory cannot be given back");
 }
