@@ -168,9 +168,8 @@ std::exception_ptr joint_transfer::named(const one_way& what, const std::excepti
             const std::size_t others = what.members.size() - 1;
             const std::string more = others == 0 ? "" : fmt::format(" and {} more", others);
             return std::make_exception_ptr(error(
-                thrown.code(),
-                fmt::format("{}{}: to synchronize {} was asked for: {}", what.members.front().of->name(), more,
-                            space::from_id(what.like.to).name(), thrown.message())));
+                thrown.code(), fmt::format("{}{}: to synchronize {} was asked for: {}", what.members.front().of->name(),
+                                           more, space::from_id(what.like.to).name(), thrown.message())));
         } catch (...) {
             return std::current_exception();
         }

@@ -269,8 +269,8 @@ public:
     virtual std::unique_ptr<memory> borrow(memory& of_another, const allocation_request& what);
 
     /// Carries out memory::write or memory::read for all of these, which are apart and of this device, in as few calls
-    /// of the driver as it can. Adds a fence for each, or one for all; what was queued is done after these, also where it
-    /// throws.
+    /// of the driver as it can. Adds a fence for each, or one for all; what was queued is done after these, also where
+    /// it throws.
     virtual void move_many(direction way, std::span<const move_of> moves, fences& done);
 
     /// Pins whole pages of the host, which outlive the result. Throws error(unsupported) where that is of no use.

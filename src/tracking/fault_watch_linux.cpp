@@ -265,7 +265,7 @@ bool fault_watch::scan(std::span<std::byte> pages, bool protects_anew, std::span
                 at = end;
                 break;
             }
-            const std::size_t first_page = static_cast<std::size_t>(static_cast<const page_state*>(next) - states);
+            const auto first_page = static_cast<std::size_t>(static_cast<const page_state*>(next) - states);
             std::size_t behind = first_page;
             for (; behind < last && left != 0 && states[behind] == is_written; ++behind) --left;
             const std::uintptr_t begin = in->first + first_page * page;

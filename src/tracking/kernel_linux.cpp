@@ -120,8 +120,8 @@ std::optional<kernel::refusal> kernel::open() {
     wanted.features = feature_unpopulated | feature_asynchronous;
     if (::ioctl(faults.get(), UFFDIO_API, &wanted) != 0) {
         return refusal{
-            fmt::format("userfaultfd has no asynchronous write protection: {}. Linux 6.7 has it (arm64: 6.10); {}", why(),
-                        by_signal)};
+            fmt::format("userfaultfd has no asynchronous write protection: {}. Linux 6.7 has it (arm64: 6.10); {}",
+                        why(), by_signal)};
     }
     system::descriptor pagemap(::open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC));
     if (!pagemap) {

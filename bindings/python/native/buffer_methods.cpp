@@ -159,8 +159,7 @@ nb::object placement(nb::handle self, const call_arguments& arguments) {
     const placement_info found = of.bytes().placement(at);
     static constinit imported tuple("unibuf.placement", "Placement");
     return tuple(found.placement == placement::shared ? "shared" : "mirrored", found.pinned,
-                 nb::str(found.reason.c_str()), found.writes_found, nb::str(found.mapping.c_str()),
-                 found.pointers_out);
+                 nb::str(found.reason.c_str()), found.writes_found, nb::str(found.mapping.c_str()), found.pointers_out);
 }
 
 PyMethodDef methods[] = {

@@ -241,7 +241,8 @@ void context::trim_pool(std::chrono::nanoseconds timeout) {
         // Under the lock nobody puts the stream behind other work meanwhile, which would be waited for without end.
         const std::scoped_lock lock(marking_mutex_);
         constexpr std::chrono::milliseconds to_see_it_done(1);
-        if (mark(each).wait(to_see_it_done)) check(api().cuStreamSynchronize(each), "work that was queued before failed");
+        if (mark(each).wait(to_see_it_done))
+            check(api().cuStreamSynchronize(each), "work that was queued before failed");
     }
     check(api().cuMemPoolTrimTo(pool_, 0), "memory cannot be given back");
 }

@@ -21,8 +21,9 @@ available available_memory();
 /// wins. In `root` are the folders "proc" and "sys". What is missing there, or makes no sense, limits nothing.
 available within_cgroups(const memory_info& machine, const std::filesystem::path& root);
 
-/// Returns how many bytes the host can give at all, also by swapping; the largest number where it does not say. Software
-/// drivers take what is asked and write to it at once: past this the system would end the process. `root` is as above.
+/// Returns how many bytes the host can give at all, also by swapping; the largest number where it does not say.
+/// Software drivers take what is asked and write to it at once: past this the system would end the process. `root` is
+/// as above.
 std::uint64_t host_memory_left(const std::filesystem::path& root = "/");
 
 }  // namespace unibuf::backends
