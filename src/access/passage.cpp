@@ -283,12 +283,36 @@ void plan_for(const guarded& state, const access_request& request, const region&
 
 void now_written(guarded& state, const promise& in, const region& part, space where) noexcept {
     coherence::wrote(in, part, where.id());
-    if (state.any_exposed) {
-        where == host ? state.writes()->let_kernel_write(part) : state.writes()->device_has_written(part);
-    }
+    if (state.any_exposed && where != host) state.writes()->device_has_written(part);
     state.copies.find(where.id())->untouched = false;
     if (copy* const at_host = state.copies.find(coherence::host)) at_host->untouched = false;
     poison_stale(state, part);
+}
+
+namespace {
+
+/// Returns the bytes that a system call may be told to write for a lease of `part`.
+byte_ranges written_by_kernel(const region& part) {
+    return host_writes::is_scattered(part) ? byte_ranges(part.hull()) : runs_of(part);
+}
+
+}  // namespace
+
+void let_kernel_write(guarded& state, std::uint64_t lease, const access_request& request) noexcept {
+    if (!tracking::kernel::is_by_signal() || !state.any_exposed) return;
+    if (request.where != host || request.what == access::read) return;
+    try {
+        if (state.writes()->let_kernel_write(written_by_kernel(request.part))) state.holds.note_opened(lease);
+    } catch (const std::bad_alloc&) {  // system calls may fail there
+    }
+}
+
+void end_kernel_write(const guarded& state, const hold& ended) noexcept {
+    if (!ended.opened || !state.writes()) return;
+    try {
+        state.writes()->end_kernel_write(written_by_kernel(ended.part));
+    } catch (const std::bad_alloc&) {  // these pages count as written from now on
+    }
 }
 
 void about_to_overwrite(guarded& state, const promise& in, const access_request& request) noexcept {

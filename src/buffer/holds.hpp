@@ -49,6 +49,7 @@ struct hold {
     bool claim : 1 = false;      // a claim of an access that is under way: it excludes readers too
     bool joint : 1 = false;      // a claim of one of several requests that are granted together
     bool starting : 1 = false;   // a lease of these, until what it writes is newest
+    bool opened : 1 = false;     // of a lease: system calls can write its pages: see host_writes::let_kernel_write
     bool ended : 1 = false;      // of a lease that is starting: the program has ended it
     std::uint64_t taken_at = 0;  // of a lease: event::time of the access by which it was taken; 0 where there is none
 
@@ -130,6 +131,7 @@ public:
 
     void begin_to_start(std::uint64_t ticket) noexcept { of_ticket(ticket).starting = true; }
     void has_started(std::uint64_t ticket) noexcept;
+    void note_opened(std::uint64_t ticket) noexcept { of_ticket(ticket).opened = true; }
 
     /// Makes a lease of a claim. What is put on the queue `on` at its end belongs to it. REQUIRES: it is a claim, or
     /// was one.

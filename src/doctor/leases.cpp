@@ -33,7 +33,9 @@ const event* leases::awaited_by(const event& wait) const {
 const event* leases::begin_of(const event& end) const {
     const auto known = begins_.find(key_of(end));
     if (known == begins_.end()) return nullptr;
-    const auto behind = std::ranges::upper_bound(known->second, end.time - end.took, {}, &event::time);
+    // Any thread may end it. Of several that began alike, it is the one that began when this one did.
+    const auto [first, behind] = std::ranges::equal_range(known->second, end.time - end.took, {}, &event::time);
+    if (first != behind) return *first;
     return behind == known->second.begin() ? nullptr : *std::prev(behind);
 }
 

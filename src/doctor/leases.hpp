@@ -23,9 +23,9 @@ public:
     const event* begin_of(const event& end) const;
 
 private:
-    using key = std::tuple<std::uint8_t, access, std::uint64_t, std::uint64_t, std::uint32_t>;
+    using key = std::tuple<std::uint8_t, access, std::uint64_t, std::uint64_t>;
 
-    static key key_of(const event& of) { return {of.to, of.what, of.begin, of.end, of.thread}; }
+    static key key_of(const event& of) { return {of.to, of.what, of.begin, of.end}; }
 
     std::vector<const event*> ends_;
     std::map<key, std::vector<const event*>> begins_;

@@ -17,7 +17,7 @@ identity this_process() {
     identity found = known.load(std::memory_order_relaxed);
     if (number_of(found) != number) {
         const std::optional<std::uint64_t> begin = system::begin_of(number);
-        if (!begin) {
+        if (!begin || *begin == 0) {
             throw error(error_code::unsupported,
                         "the system does not tell when this process began, which other processes know it by: can it "
                         "open files?");
@@ -29,7 +29,7 @@ identity this_process() {
 }
 
 bool is_alive(identity process) {
-    if (process == 0) return false;
+    if (process == number_of(process)) return false;  // none, or one that has lost what it held: see peers::lose
     const std::optional<std::uint64_t> begin = system::begin_of(number_of(process));
     return !begin || (*begin << 32 | number_of(process)) == process;
 }

@@ -10,4 +10,7 @@ namespace unibuf::system {
 /// each mapping; on Linux before 6.11, and where it is forbidden, a reading of /proc/self/maps.
 bool is_private(std::span<const std::byte> memory);
 
+/// Returns whether all of it is in private mappings that can be read and written, and not executed. Costs as much.
+bool is_private_data(std::span<const std::byte> memory);
+
 }  // namespace unibuf::system

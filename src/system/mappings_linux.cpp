@@ -34,11 +34,14 @@ struct mapping_query {
 static_assert(sizeof(mapping_query) == 104);
 
 constexpr unsigned long procmap_query = _IOWR('f', 17, mapping_query);
+constexpr std::uint64_t is_readable = 1;
+constexpr std::uint64_t is_writable = 2;
+constexpr std::uint64_t is_executable = 4;
 constexpr std::uint64_t is_shared = 8;
 
 struct mapping {
     std::uintptr_t end = 0;
-    bool shared = false;
+    std::uint64_t is = 0;  // of the flags above
 };
 
 /// Asks the kernel; nothing where it does not answer.
@@ -46,11 +49,12 @@ std::optional<mapping> ask(int maps, std::uintptr_t address) {
     mapping_query query;
     query.address = address;
     if (::ioctl(maps, procmap_query, &query) != 0) return {};
-    return mapping{query.end, (query.is & is_shared) != 0};
+    return mapping{query.end, query.is};
 }
 
-/// Returns whether the mappings of [begin, end) in /proc/self/maps are private, and there are no gaps.
-bool reads_as_private(std::uintptr_t begin, std::uintptr_t end) {
+/// Returns whether the mappings of [begin, end) in /proc/self/maps are as asked, and there are no gaps.
+template <class AsAsked>
+bool reads_as(std::uintptr_t begin, std::uintptr_t end, const AsAsked& as_asked) {
     std::ifstream maps("/proc/self/maps");
     for (std::string line; begin < end && std::getline(maps, line);) {
         std::size_t read = 0;
@@ -58,24 +62,38 @@ bool reads_as_private(std::uintptr_t begin, std::uintptr_t end) {
         const std::size_t second = read + 1;
         const auto to = static_cast<std::uintptr_t>(std::stoull(line.substr(second), &read, 16));
         if (to <= begin) continue;
-        const bool is_private = line.at(second + read + 4) == 'p';  // as in "7f00-7f10 rw-p"
-        if (from > begin || !is_private) return false;
+        const std::size_t flags = second + read + 1;  // as in "7f00-7f10 rw-p"
+        const auto has = [&](std::size_t at, char letter, std::uint64_t flag) {
+            return line.at(flags + at) == letter ? flag : 0;
+        };
+        const std::uint64_t is =
+            has(0, 'r', is_readable) | has(1, 'w', is_writable) | has(2, 'x', is_executable) | has(3, 's', is_shared);
+        if (from > begin || !as_asked(is)) return false;
         begin = to;
     }
     return begin >= end;
 }
 
-}  // namespace
-
-bool is_private(std::span<const std::byte> memory) {
+template <class AsAsked>
+bool all_are(std::span<const std::byte> memory, const AsAsked& as_asked) {
     auto at = reinterpret_cast<std::uintptr_t>(memory.data());
     const std::uintptr_t end = at + memory.size();
     const int maps = ::open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
     if (maps < 0) return false;
     std::optional<mapping> found;
-    while (at < end && (found = ask(maps, at)) && !found->shared) at = found->end;
+    while (at < end && (found = ask(maps, at)) && as_asked(found->is)) at = found->end;
     ::close(maps);
-    return at >= end || (!found && reads_as_private(at, end));
+    return at >= end || (!found && reads_as(at, end, as_asked));
+}
+
+}  // namespace
+
+bool is_private(std::span<const std::byte> memory) {
+    return all_are(memory, [](std::uint64_t is) { return (is & is_shared) == 0; });
+}
+
+bool is_private_data(std::span<const std::byte> memory) {
+    return all_are(memory, [](std::uint64_t is) { return is == (is_readable | is_writable); });
 }
 
 }  // namespace unibuf::system

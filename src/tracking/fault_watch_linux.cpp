@@ -5,12 +5,14 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
 #include <iterator>
 #include <new>
 #include <thread>
+#include <utility>
 
 #include "containers/room.hpp"
 #include "system/pages.hpp"
@@ -19,8 +21,11 @@
 namespace unibuf::tracking {
 namespace {
 
-/// The handler before this one. It is read by the handler, so it is changed while nothing can be protected.
-struct ::sigaction previous;
+// Each time that another handler has come in front of unibuf's, unibuf puts one more in front of that one. Each is a
+// function of its own with one predecessor, so that a handler that calls the one before it, or brings that back, gets
+// on, and never round in a circle.
+constexpr int most_levels = 8;
+std::array<struct ::sigaction, most_levels> before;  // what each level was put in front of, written before it is
 
 std::uintptr_t address_of(std::span<const std::byte> of) noexcept {
     return reinterpret_cast<std::uintptr_t>(of.data());
@@ -31,22 +36,27 @@ bool set_protection(std::uintptr_t begin, std::uintptr_t end, int protection) no
 }
 
 /// Does what the program has asked for a fault that is none of unibuf's.
-void pass_on(int number, siginfo_t* information, void* context) noexcept {
-    const bool is_plain = (previous.sa_flags & SA_SIGINFO) == 0;
-    if (is_plain && (previous.sa_handler == SIG_DFL || previous.sa_handler == SIG_IGN)) {
-        ::sigaction(number, &previous, nullptr);  // the store is tried again, and ends the process
-        return;
+void pass_on(const struct ::sigaction& to, int number, siginfo_t* information, void* context) noexcept {
+    const bool is_plain = (to.sa_flags & SA_SIGINFO) == 0;
+    const bool is_sent = information->si_code <= 0;  // by somebody, as kill() does
+    if (is_plain && to.sa_handler == SIG_IGN && is_sent) return;
+    if (is_plain && (to.sa_handler == SIG_DFL || to.sa_handler == SIG_IGN)) {
+        struct ::sigaction ends{};
+        ends.sa_handler = SIG_DFL;
+        ::sigaction(number, &ends, nullptr);
+        if (is_sent) ::raise(number);
+        return;  // the store, or the signal, comes again, and ends the process
     }
-    sigset_t before;
-    sigset_t meanwhile = previous.sa_mask;
-    if ((previous.sa_flags & SA_NODEFER) == 0) ::sigaddset(&meanwhile, number);
-    ::pthread_sigmask(SIG_SETMASK, &meanwhile, &before);
+    sigset_t mask;
+    sigset_t meanwhile = to.sa_mask;
+    if ((to.sa_flags & SA_NODEFER) == 0) ::sigaddset(&meanwhile, number);
+    ::pthread_sigmask(SIG_SETMASK, &meanwhile, &mask);
     if (is_plain) {
-        previous.sa_handler(number);
+        to.sa_handler(number);
     } else {
-        previous.sa_sigaction(number, information, context);
+        to.sa_sigaction(number, information, context);
     }
-    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    ::pthread_sigmask(SIG_SETMASK, &mask, nullptr);
 }
 
 }  // namespace
@@ -57,19 +67,19 @@ public:
     explicit alone(fault_watch& in) noexcept : in_(in) {
         sigset_t all;
         ::sigfillset(&all);
-        ::pthread_sigmask(SIG_SETMASK, &all, &before_);
+        ::pthread_sigmask(SIG_SETMASK, &all, &mask_);
         while (in_.taken_.test_and_set(std::memory_order_acquire)) std::this_thread::yield();
     }
     ~alone() {
         in_.taken_.clear(std::memory_order_release);
-        ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+        ::pthread_sigmask(SIG_SETMASK, &mask_, nullptr);
     }
     alone(const alone&) = delete;
     alone& operator=(const alone&) = delete;
 
 private:
     fault_watch& in_;
-    sigset_t before_;
+    sigset_t mask_;
 };
 
 fault_watch& fault_watch::instance() {
@@ -78,15 +88,11 @@ fault_watch& fault_watch::instance() {
 }
 
 fault_watch::fault_watch() {
-    ::pthread_atfork(
-        [] {
-            while (instance().taken_.test_and_set(std::memory_order_acquire)) std::this_thread::yield();
-        },
-        [] { instance().taken_.clear(std::memory_order_release); },
-        [] {
-            instance().forget_all();
-            instance().taken_.clear(std::memory_order_release);
-        });
+    // A thread of the parent may have had the notes, but none was adding pages: see add().
+    ::pthread_atfork(nullptr, nullptr, [] {
+        instance().forget_all();
+        instance().taken_.clear(std::memory_order_release);
+    });
 }
 
 /// A child finds no writes: see kernel::usable.
@@ -95,40 +101,35 @@ void fault_watch::forget_all() noexcept {
     all_.clear();
 }
 
-void fault_watch::take_signal() noexcept {
-    const alone only(*this);
-    struct ::sigaction now{};
-    ::sigaction(SIGSEGV, nullptr, &now);
-    const auto own = reinterpret_cast<void (*)(int, siginfo_t*, void*)>(&fault_watch::handle);
-    if ((now.sa_flags & SA_SIGINFO) != 0 && now.sa_sigaction == own) return;
-    previous = now;
-    struct ::sigaction wanted{};
-    wanted.sa_sigaction = own;
-    wanted.sa_flags = SA_SIGINFO | SA_ONSTACK;
-    ::sigfillset(&wanted.sa_mask);
-    ::sigaction(SIGSEGV, &wanted, nullptr);
-}
-
+template <int Level>
 void fault_watch::handle(int number, void* information, void* context) noexcept {
     auto* const about = static_cast<siginfo_t*>(information);
     const int error_before = errno;
     const bool is_own =
         about->si_code == SEGV_ACCERR && instance().make_writable(reinterpret_cast<std::uintptr_t>(about->si_addr));
-    if (!is_own) pass_on(number, about, context);
+    if (!is_own) pass_on(before[Level], number, about, context);
     errno = error_before;
 }
 
-/// Returns how many pages from `first` on a fault there makes writable: more and more, where one fault has come behind
-/// the other for a while.
-std::size_t fault_watch::pages_to_open(watched& in, std::size_t first, std::size_t count) noexcept {
-    constexpr unsigned exact = 8;   // so many faults in order are of one page each
-    constexpr unsigned widest = 7;  // doublings
-    in.faults_in_order = first == in.next ? std::min(in.faults_in_order + 1, exact + widest) : 0;
-    const std::size_t most = in.faults_in_order <= exact ? 1 : std::size_t{1} << (in.faults_in_order - exact);
-    std::size_t opened = 1;
-    while (opened < most && first + opened < count && in.states[first + opened] == is_protected) ++opened;
-    in.next = first + opened;
-    return opened;
+/// Makes a handler of unibuf's that of the process, where it is none. The caller holds the notes.
+void fault_watch::take_signal() noexcept {
+    using handler = void (*)(int, siginfo_t*, void*);
+    static constexpr auto all = []<int... Level>(std::integer_sequence<int, Level...>) {
+        return std::array<void (*)(int, void*, void*) noexcept, most_levels>{&fault_watch::handle<Level>...};
+    }(std::make_integer_sequence<int, most_levels>());
+    const auto as_handler = [](int level) { return reinterpret_cast<handler>(all[static_cast<std::size_t>(level)]); };
+    struct ::sigaction now{};
+    ::sigaction(SIGSEGV, nullptr, &now);
+    for (int level = 0; level < levels_ && (now.sa_flags & SA_SIGINFO) != 0; ++level) {
+        if (now.sa_sigaction == as_handler(level)) return;
+    }
+    if (levels_ == most_levels) return;
+    before[static_cast<std::size_t>(levels_)] = now;
+    struct ::sigaction wanted{};
+    wanted.sa_sigaction = as_handler(levels_);
+    wanted.sa_flags = SA_SIGINFO | SA_ONSTACK;
+    ::sigfillset(&wanted.sa_mask);
+    if (::sigaction(SIGSEGV, &wanted, nullptr) == 0) ++levels_;
 }
 
 /// Makes the page writable where it is watched, and notes that. Returns false for a fault that is none of unibuf's.
@@ -137,30 +138,28 @@ bool fault_watch::make_writable(std::uintptr_t address) noexcept {
     bool is_own = false;
     if (const auto found = find(address); found != all_.end()) {
         const std::size_t page = system::page_size();
-        const std::size_t count = (found->second.end - found->first) / page;
         const std::size_t index = (address - found->first) / page;
-        page_state* const states = found->second.states.get();
-        if (states[index] != is_written) {
-            const std::size_t opened = pages_to_open(found->second, index, count);
+        bool& is_written = found->second.written[index];
+        if (!is_written) {
             const std::uintptr_t begin = found->first + index * page;
-            is_own = set_protection(begin, begin + opened * page, PROT_READ | PROT_WRITE);
-            if (is_own) {
-                std::fill_n(states + index, opened, is_written);
-            } else {  // each page may be a mapping of its own, of which a process has so many; as one they are one
-                is_own = set_protection(found->first, found->second.end, PROT_READ | PROT_WRITE);
-                if (is_own) std::fill_n(states, count, is_written);
-            }
-            ++changes_;
+            is_written = set_protection(begin, begin + page, PROT_READ | PROT_WRITE);
+            // Each page may be a mapping of its own, of which a process has so many; all of them may be one.
+            is_own = is_written || make_all_writable(found->first, found->second);
+            faults_for_nothing_ = 0;
         } else {
-            // Another thread was first; if nothing has changed since the same fault, the program has protected the
-            // page.
-            is_own = last_ != address || changes_at_last_ != changes_;
-            last_ = address;
-            changes_at_last_ = changes_;
+            // Other threads were first, of which there are not so many; else the program has protected the page.
+            constexpr std::size_t most_threads = 100'000;
+            is_own = ++faults_for_nothing_ < most_threads;
         }
     }
     taken_.clear(std::memory_order_release);
     return is_own;
+}
+
+bool fault_watch::make_all_writable(std::uintptr_t begin, watched& all) noexcept {
+    if (!set_protection(begin, all.end, PROT_READ | PROT_WRITE)) return false;
+    std::fill_n(all.written.get(), (all.end - begin) / system::page_size(), true);
+    return true;
 }
 
 fault_watch::all_watched::iterator fault_watch::find(std::uintptr_t address) noexcept {
@@ -170,19 +169,30 @@ fault_watch::all_watched::iterator fault_watch::find(std::uintptr_t address) noe
     return address < found->second.end ? found : all_.end();
 }
 
+/// Returns the numbers of pages that were added; those of none where they were not.
+fault_watch::pages_of fault_watch::find(std::span<std::byte> pages) noexcept {
+    const auto found = find(address_of(pages));
+    if (found == all_.end()) return {};
+    const std::size_t page = system::page_size();
+    const std::size_t first = (address_of(pages) - found->first) / page;
+    return {.in = &found->second, .base = found->first, .first = first, .last = first + pages.size() / page};
+}
+
 bool fault_watch::add(std::span<std::byte> pages) noexcept {
     const std::uintptr_t begin = address_of(pages);
     try {
         const std::size_t count = pages.size() / system::page_size();
         all_watched one;
-        one.emplace(begin, watched{.end = begin + pages.size(), .states = std::make_unique<page_state[]>(count)});
-        std::fill_n(one.begin()->second.states.get(), count, is_written);
-        take_signal();
+        one.emplace(begin, watched{.end = begin + pages.size(),
+                                   .written = std::make_unique<bool[]>(count),
+                                   .opened = std::make_unique<std::uint8_t[]>(count)});
+        std::fill_n(one.begin()->second.written.get(), count, true);
         const alone only(*this);
         const auto next = all_.lower_bound(begin);
         if (next != all_.end() && next->first < begin + pages.size()) return false;
         if (next != all_.begin() && std::prev(next)->second.end > begin) return false;
         all_.merge(one);
+        is_used.store(true, std::memory_order_relaxed);
         return true;
     } catch (const std::bad_alloc&) {
         return false;
@@ -202,81 +212,96 @@ void fault_watch::remove(std::span<std::byte> pages) noexcept {
     const alone only(*this);
     gone = all_.extract(address_of(pages));
     if (gone) set_protection(gone.key(), gone.mapped().end, PROT_READ | PROT_WRITE);
-    ++changes_;
+    faults_for_nothing_ = 0;
 }
 
-bool fault_watch::protect(std::span<std::byte> pages) noexcept {
+/// Protects the pages but for those that are open. The caller holds the notes.
+bool fault_watch::protect_closed(const pages_of& which) noexcept {
     take_signal();
-    const alone only(*this);
-    const auto found = find(address_of(pages));
-    if (found == all_.end()) return false;
-    const std::uintptr_t begin = address_of(pages);
     const std::size_t page = system::page_size();
-    ++changes_;
-    if (!set_protection(begin, begin + pages.size(), PROT_READ)) return false;
-    std::fill_n(&found->second.states[(begin - found->first) / page], pages.size() / page, is_protected);
+    faults_for_nothing_ = 0;
+    for (std::size_t first = which.first; first < which.last;) {
+        std::size_t last = first;
+        while (last < which.last && which.in->opened[last] == 0) ++last;
+        // They are noted first: a call that fails may have protected some of them.
+        std::fill(&which.in->written[first], &which.in->written[last], false);
+        if (last != first && !set_protection(which.base + first * page, which.base + last * page, PROT_READ)) {
+            make_all_writable(which.base, *which.in);
+            return false;
+        }
+        first = last + 1;
+    }
     return true;
 }
 
-void fault_watch::find_alone(std::span<std::byte> pages) noexcept {
+bool fault_watch::protect(std::span<std::byte> pages) noexcept {
     const alone only(*this);
-    const auto found = find(address_of(pages));
-    if (found == all_.end()) return;
-    const std::size_t page = system::page_size();
-    page_state* const first = &found->second.states[(address_of(pages) - found->first) / page];
-    std::replace(first, first + pages.size() / page, is_protected, is_protected_alone);
+    const pages_of found = find(pages);
+    return found.in && protect_closed(found);
 }
 
 void fault_watch::unprotect(std::span<std::byte> pages) noexcept {
     const alone only(*this);
-    const auto found = find(address_of(pages));
-    if (found == all_.end()) return;
-    std::uintptr_t begin = address_of(pages);
-    std::uintptr_t end = begin + pages.size();
-    ++changes_;
-    if (!set_protection(begin, end, PROT_READ | PROT_WRITE)) {  // as one mapping the pages are less
-        begin = found->first;
-        end = found->second.end;
-        if (!set_protection(begin, end, PROT_READ | PROT_WRITE)) return;
+    const pages_of found = find(pages);
+    if (!found.in) return;
+    faults_for_nothing_ = 0;
+    const std::uintptr_t begin = address_of(pages);
+    if (set_protection(begin, begin + pages.size(), PROT_READ | PROT_WRITE)) {
+        std::fill(&found.in->written[found.first], &found.in->written[found.last], true);
+    } else {  // as one mapping the pages are less
+        make_all_writable(found.base, *found.in);
     }
-    const std::size_t page = system::page_size();
-    std::fill_n(&found->second.states[(begin - found->first) / page], (end - begin) / page, is_written);
+}
+
+void fault_watch::open(std::span<std::byte> pages) noexcept {
+    unprotect(pages);
+    const alone only(*this);
+    const pages_of found = find(pages);
+    for (std::size_t each = found.first; each < found.last; ++each) {
+        std::uint8_t& opened = found.in->opened[each];
+        if (opened != 255) ++opened;
+    }
+}
+
+void fault_watch::close(std::span<std::byte> pages) noexcept {
+    const alone only(*this);
+    const pages_of found = find(pages);
+    for (std::size_t each = found.first; each < found.last; ++each) {
+        std::uint8_t& opened = found.in->opened[each];
+        if (opened != 0) --opened;
+    }
 }
 
 bool fault_watch::scan(std::span<std::byte> pages, bool protects_anew, std::span<const std::byte> memory,
                        std::vector<byte_range>& found, std::size_t most) {
     constexpr std::size_t runs_at_once = 256;
     const std::size_t page = system::page_size();
-    const std::uintptr_t first = address_of(memory);
-    std::uintptr_t at = address_of(pages);
-    const std::uintptr_t end = at + pages.size();
-    std::size_t left = most;
-    while (at < end && left != 0) {
+    const std::uintptr_t begin_of_memory = address_of(memory);
+    std::size_t scanned = 0;
+    const std::size_t count = pages.size() / page;
+    for (std::size_t left = most; scanned < count && left != 0;) {
         make_room(found, runs_at_once);  // before a page is protected anew
         const alone only(*this);
-        const auto in = find(at);
-        if (in == all_.end()) return false;
-        page_state* const states = in->second.states.get();
-        const auto index_of = [&](std::uintptr_t each) { return (each - in->first) / page; };
-        const std::size_t last = index_of(end);
-        for (std::size_t runs = 0; at < end && left != 0 && runs < runs_at_once; ++runs) {
-            const void* const next = std::memchr(states + index_of(at), is_written, last - index_of(at));
-            if (!next) {
-                at = end;
-                break;
-            }
-            const auto first_page = static_cast<std::size_t>(static_cast<const page_state*>(next) - states);
-            std::size_t behind = first_page;
-            for (; behind < last && left != 0 && states[behind] == is_written; ++behind) --left;
-            const std::uintptr_t begin = in->first + first_page * page;
-            at = in->first + behind * page;
-            if (protects_anew) {
-                ++changes_;
-                if (!set_protection(begin, at, PROT_READ)) return false;
-                std::fill(states + first_page, states + behind, is_protected);
-            }
-            append(found, byte_range{std::max(begin, first) - first, at - first}.clipped_to({0, memory.size()}));
+        pages_of which = find(pages);
+        if (!which.in) return false;
+        if (protects_anew) take_signal();
+        const bool* const written = which.in->written.get();
+        which.first += scanned;
+        for (std::size_t runs = 0; which.first < which.last && left != 0 && runs < runs_at_once; ++runs) {
+            const void* const next = std::memchr(written + which.first, true, which.last - which.first);
+            const std::size_t first =
+                next ? static_cast<std::size_t>(static_cast<const bool*>(next) - written) : which.last;
+            std::size_t last = first;
+            for (; last < which.last && left != 0 && written[last]; ++last) --left;
+            which.first = last;
+            if (first == last) break;
+            if (protects_anew && !protect_closed({which.in, which.base, first, last})) return false;
+            const std::uintptr_t begin = which.base + first * page;
+            const byte_range run{std::max(begin, begin_of_memory) - begin_of_memory,
+                                 which.base + last * page - begin_of_memory};
+            append(found, run.clipped_to({0, memory.size()}));
         }
+        scanned = count - (which.last - which.first);
     }
     return true;
 }

@@ -78,23 +78,17 @@ void host_writes::arm(const byte_ranges& ranges) {
             (known_.any(unit, &knowledge::watched) ? shared : armed).add(unit);
         }
     }
-    for (const byte_range& each : armed) arm_units(each);
+    for (const byte_range& each : armed) watch_->arm(each);
     scan(shared);  // a scan protects what it has looked at
-}
-
-/// Begins to watch whole units. Those that a device has newer are found alone: a store beside them is no conflict.
-void host_writes::arm_units(byte_range range) {
-    watch_->arm(range);
-    if (!tracking::kernel::is_by_signal()) return;
-    for (const byte_range& each : known_.where(range, [](const knowledge& k) { return !k.at_host(); }))
-        watch_->find_alone(each);
 }
 
 /// Looks what was written, and keeps what is found; what there is no memory to keep is kept by the next scan.
 void host_writes::scan(const byte_ranges& ranges) {
     keep_found();  // what an earlier look has left
     const auto apart = [this](byte_range bytes) { return told_apart(bytes); };
-    const auto look = [&](byte_range each) { watch_->scan(each, apart, found_.units); };
+    const auto what =
+        is_only_looking_ ? tracking::kernel::look_for::written : tracking::kernel::look_for::written_and_protect;
+    const auto look = [&](byte_range each) { watch_->scan(each, apart, found_.units, what); };
     if (ranges.count() > 1) {
         for (const byte_range& each : units_.around(ranges)) look(each);
     } else if (!ranges.empty()) {
@@ -282,7 +276,9 @@ void host_writes::copy_as_sent(byte_range range, std::byte* to) const {
 directory host_writes::look() {
     if (!watch_) return known_;
     try {
+        is_only_looking_ = tracking::kernel::is_by_signal();  // who is writing may be in a system call
         collect(known_.whole());
+        is_only_looking_ = false;
     } catch (const error&) {
         give_up();
         return known_;
@@ -295,9 +291,15 @@ directory host_writes::look() {
     return result;
 }
 
-void host_writes::let_kernel_write(const region& part) const noexcept {
-    if (watch_ && tracking::kernel::is_by_signal())
-        part.for_each_run([&](byte_range run) { watch_->let_kernel_write(run); });
+bool host_writes::let_kernel_write(const byte_ranges& runs) const noexcept {
+    if (!watch_ || !tracking::kernel::is_by_signal()) return false;
+    for (const byte_range& run : runs) watch_->let_kernel_write(run);
+    return true;
+}
+
+void host_writes::end_kernel_write(const byte_ranges& runs) const noexcept {
+    if (!watch_) return;
+    for (const byte_range& run : runs) watch_->end_kernel_write(run);
 }
 
 void host_writes::forget(const region& part) {
@@ -376,6 +378,7 @@ void host_writes::begin_pinning() {
 void host_writes::end_pinning() noexcept {
     if (!pinning_) return;
     try {
+        watch_->end_kernel_write(known_.whole());
         collect(known_.whole());
     } catch (const std::exception&) {
         give_up();

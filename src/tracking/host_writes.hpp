@@ -119,8 +119,10 @@ public:
     /// in some watched bytes, and the host in others, is compared, to tell in which ones the program has written.
     const char* broken_rule() const;
 
-    /// Notes that `part` is newest at the host now, and that whoever has it there may let system calls write it.
-    void let_kernel_write(const region& part) const noexcept;
+    // Between these two, whoever has the right to write `runs` at the host may let system calls do it. The first
+    // returns false where nothing has to be done for that, and the second is not to be called.
+    bool let_kernel_write(const byte_ranges& runs) const noexcept;
+    void end_kernel_write(const byte_ranges& runs) const noexcept;
 
     /// Forgets what was written of `part` until now: somebody has said what stands.
     void forget(const region& part);
@@ -143,8 +145,9 @@ public:
 
         host_writes* in_ = nullptr;
         byte_ranges runs_;
-        byte_ranges inner_;  // units that are not watched meanwhile
-        byte_ranges edges_;  // compared units at the ends of the runs, which have other bytes too
+        byte_ranges inner_;    // units that are not watched meanwhile
+        bool opened_ = false;  // for system calls
+        byte_ranges edges_;    // compared units at the ends of the runs, which have other bytes too
     };
 
 private:
@@ -163,7 +166,6 @@ private:
     void decide(byte_range in, std::size_t written);
     void watch_fresh(byte_range in);
     void arm(const byte_ranges& ranges);
-    void arm_units(byte_range range);
     void compare(byte_range unit);
     void compare_ends(byte_range range);
     void leave_to_kernel(byte_range range);
@@ -182,8 +184,9 @@ private:
     std::uint64_t buffer_;
     tracking::units units_;
     bool values_known_ = true;
-    bool pinning_ = false;  // a driver may be faulting pages in for writing
-    bool used_ = false;     // the memory was used before the first pointer
+    bool is_only_looking_ = false;  // nothing is protected anew
+    bool pinning_ = false;          // a driver may be faulting pages in for writing
+    bool used_ = false;             // the memory was used before the first pointer
     tracking::findings found_;
     byte_ranges
         watched_later_;       // written by a device that shares the memory: writes are found once the host has seen it

@@ -47,15 +47,16 @@ public:
 
     /// Registers all of a mapping, until it goes; whoever unmaps it removes it before. Both may be done again.
     bool add_common(std::span<std::byte> mapping) noexcept;
-    void remove_common(std::span<std::byte> mapping) noexcept;
+    static void remove_common(std::span<std::byte> mapping) noexcept;
 
     // Both of these are for pages that were added. protect throws error(unsupported) where the kernel refuses, or after
     // a fork.
     void protect(std::span<std::byte> pages, bool against_writes) const;
     void unprotect(std::span<std::byte> pages) const noexcept;  // does nothing where it cannot
 
-    /// Notes that a store beside these pages is not to count as one to them: see fault_watch::find_alone.
-    void find_alone(std::span<std::byte> pages) const noexcept;
+    // Between these two, pages count as written, and system calls can write them where they could not: see fault_watch.
+    void open(std::span<std::byte> pages) const noexcept;
+    void close(std::span<std::byte> pages) const noexcept;
 
     enum class look_for { written, written_and_protect, touched, present };
 

@@ -152,7 +152,9 @@ bool kernel::add_common(std::span<std::byte> mapping) noexcept {
 }
 
 void kernel::remove_common(std::span<std::byte> mapping) noexcept {
-    if (is_by_signal() && usable()) fault_watch::instance().remove(mapping);
+    if (!fault_watch::is_used.load(std::memory_order_relaxed) || !instance().usable()) return;
+    const std::scoped_lock lock(instance().mutex_);
+    fault_watch::instance().remove(mapping);
 }
 
 /// Returns whether some of the pages are registered: here, or with a userfaultfd of the program's own.
@@ -180,7 +182,10 @@ bool kernel::add(std::span<std::byte> pages) noexcept {
 void kernel::remove(std::span<std::byte> pages) noexcept {
     added_.fetch_sub(1, std::memory_order_relaxed);
     if (!usable()) return;
-    if (is_by_signal()) return fault_watch::instance().remove(pages);
+    if (is_by_signal()) {
+        const std::scoped_lock lock(mutex_);
+        return fault_watch::instance().remove(pages);
+    }
     uffdio_range range = range_of(pages);
     ::ioctl(faults_, UFFDIO_UNREGISTER, &range);
 }
@@ -205,8 +210,12 @@ void kernel::protect(std::span<std::byte> pages, bool against_writes) const {
     if (!set_protection(pages, against_writes)) refuse("protecting pages");
 }
 
-void kernel::find_alone(std::span<std::byte> pages) const noexcept {
-    if (is_by_signal() && usable()) fault_watch::instance().find_alone(pages);
+void kernel::open(std::span<std::byte> pages) const noexcept {
+    if (is_by_signal() && usable()) fault_watch::instance().open(pages);
+}
+
+void kernel::close(std::span<std::byte> pages) const noexcept {
+    if (is_by_signal() && usable()) fault_watch::instance().close(pages);
 }
 
 void kernel::unprotect(std::span<std::byte> pages) const noexcept {

@@ -50,7 +50,7 @@ void host_writes::own_write::begin() {
     in_->scan(inner);
     inner_ = inner;
     for (const byte_range& each : inner) in_->watch_->disarm(each);
-    for (const byte_range& each : edges_) in_->watch_->let_kernel_write(each);
+    opened_ = in_->let_kernel_write(runs_);
     in_->arriving_.add(runs_);
 }
 
@@ -58,6 +58,7 @@ host_writes::own_write::own_write(own_write&& other) noexcept
     : in_(std::exchange(other.in_, nullptr)),
       runs_(std::move(other.runs_)),
       inner_(std::move(other.inner_)),
+      opened_(other.opened_),
       edges_(std::move(other.edges_)) {}
 
 host_writes::own_write& host_writes::own_write::operator=(own_write&& other) noexcept {
@@ -74,9 +75,10 @@ host_writes::own_write::~own_write() { end(); }
 void host_writes::own_write::end() noexcept {
     if (!in_ || !in_->watch_) return;
     try {
+        if (opened_) in_->end_kernel_write(runs_);
         for (const byte_range& run : runs_) in_->watch_->take_bytes(run);
         in_->arriving_.take_out(runs_);
-        for (const byte_range& each : inner_) in_->arm_units(each);
+        for (const byte_range& each : inner_) in_->watch_->arm(each);
         in_->scan(edges_);
         for (const byte_range& each : edges_) in_->leave_to_kernel(each);
     } catch (const std::exception&) {

@@ -104,7 +104,6 @@ void host_writes::device_has_written(const region& part) noexcept {
     if (is_scattered(part)) return;
     part.for_each_run([&](byte_range run) {
         expect_no_more(run);
-        if (watch_) watch_->find_alone(run);
         // The host's writes are conflicts in units that the device has all of.
         if (watch_) watch_->leave_to_kernel(run, [&](byte_range unit) { return !run.contains(unit); });
     });

@@ -9,6 +9,7 @@
 #include <new>
 #include <utility>
 
+#include "system/mappings.hpp"
 #include "system/pages.hpp"
 #include "unibuf/detail/sizes.hpp"
 #include "unibuf/error.hpp"
@@ -122,21 +123,19 @@ void watch::disarm(byte_range range) {
 }
 
 void watch::let_kernel_write(byte_range range) const noexcept {
-    if (!kernel::is_by_signal()) return;
-    if (const std::span pages = kernel_pages(units_.around(range)); !pages.empty()) kernel::instance().unprotect(pages);
+    if (const std::span pages = kernel_pages(units_.around(range)); !pages.empty()) kernel::instance().open(pages);
 }
 
-void watch::find_alone(byte_range range) const noexcept {
-    if (!kernel::is_by_signal()) return;
-    if (const std::span pages = kernel_pages(units_.around(range)); !pages.empty())
-        kernel::instance().find_alone(pages);
+void watch::end_kernel_write(byte_range range) const noexcept {
+    if (const std::span pages = kernel_pages(units_.around(range)); !pages.empty()) kernel::instance().close(pages);
 }
 
 void watch::look(byte_range range, kernel::look_for what, std::vector<byte_range>& found, std::size_t most) const {
     kernel::instance().scan(kernel_pages(range), what, memory_, found, most);
 }
 
-void watch::scan(byte_range range, const compared_piece::bytes_apart& apart, std::vector<byte_range>& written) {
+void watch::scan(byte_range range, const compared_piece::bytes_apart& apart, std::vector<byte_range>& written,
+                 kernel::look_for what) {
     range = units_.around(range);
     if (hot_ != 0) cool(range, apart, written);
     for_each_in(*this, range, [&](compared_unit& each) {
@@ -145,7 +144,7 @@ void watch::scan(byte_range range, const compared_piece::bytes_apart& apart, std
     if (compares_all()) return;
     const auto by_kernel = [](const compared_unit& each) { return each.is_compared != why::apart; };
     const byte_ranges pages = pages_without(range, by_kernel);
-    for (const byte_range& each : pages) look(each, kernel::look_for::written_and_protect, seen_, all_of_it);
+    for (const byte_range& each : pages) look(each, what, seen_, all_of_it);
     tell_seen(apart, written);
     heat(range);
     empty_out(seen_);
@@ -294,6 +293,7 @@ std::unique_ptr<watch> make_watch(std::span<std::byte> memory, own_pages own, st
     };
     if (memory.size() <= most_compared || (own != own_pages::all && memory.size() < page)) return made({});
     if (own == own_pages::none) return nullptr;
+    if (own == own_pages::inside && kernel::is_by_signal() && !system::is_private_data(memory)) return nullptr;
     byte_range pages{0, detail::rounded_up(memory.size(), page)};
     if (own == own_pages::inside) {
         pages = whole_pages_of(memory);

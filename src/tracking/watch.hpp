@@ -77,18 +77,16 @@ public:
     /// Writes to `range`, rounded inwards, need not be found until it is armed again, and cost nothing.
     void disarm(byte_range range);
 
-    /// Makes the pages of `range`, rounded outwards, such that system calls can write them, where these would fail; all
-    /// of them count as written then.
+    // Between these two, system calls can write the pages of `range`, rounded outwards, where they could not; all of
+    // the pages count as written then.
     void let_kernel_write(byte_range range) const noexcept;
-
-    /// Notes that a page of `range`, rounded outwards, counts as written where a store to itself was made, and not for
-    /// one to those before it: a device has newer content there.
-    void find_alone(byte_range range) const noexcept;
+    void end_kernel_write(byte_range range) const noexcept;
 
     /// Adds what was written of `range`, rounded outwards and armed all over, since it was armed or scanned. Later
     /// writes are found by the next scan: none is missed. Where it throws, what was found until then has been added,
     /// and all else is left for the next scan. Of what is compared, bytes that are told `apart` are found one by one.
-    void scan(byte_range range, const compared_piece::bytes_apart& apart, std::vector<byte_range>& written);
+    void scan(byte_range range, const compared_piece::bytes_apart& apart, std::vector<byte_range>& written,
+              kernel::look_for what = kernel::look_for::written_and_protect);
 
     /// Compares a unit from now on, where it is not compared already, and adds what was written of it until now. The
     /// kernel watches its page as before, and is asked first.

@@ -6,10 +6,12 @@
 #include <unistd.h>
 
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
 #include <functional>
+#include <thread>
 #include <vector>
 
 #include "support/own_process.hpp"
@@ -106,7 +108,6 @@ TEST(by_signal, finds_each_page_that_is_written_and_no_other) {
     });
 }
 
-/// A whole rewrite is a fault for many pages; none of those that a device has newer is among them.
 TEST(by_signal, takes_a_store_beside_what_a_device_has_for_none_there) {
     run_by_signal([] {
         a_buffer tried(256);
@@ -138,17 +139,12 @@ TEST(by_signal, comes_first_again_where_the_program_sets_a_handler_later) {
     run_by_signal([] {
         a_buffer tried(8);
         set_own_handler();
-        EXPECT_EQ(tried.found(), 0U);  // an access of the buffer has protected nothing anew yet
-        tried.of().write(device).release();
-        tried.of().read(host).release();
-        tried.of().read(device).release();
-        a_buffer another(8);
+        EXPECT_EQ(tried.found(), 0U);  // an access of the buffer
         tried.data[page] = std::byte{2};
-        another.data[page] = std::byte{3};
         protect_own_page();
         *own_page = std::byte{1};
         EXPECT_EQ(own_faults, 1);
-        EXPECT_EQ(another.found(), page);
+        EXPECT_EQ(tried.found(), page);
     });
 }
 
@@ -159,6 +155,7 @@ TEST(by_signal, lets_a_fault_of_nobody_end_the_process) {
         protect_own_page();
         EXPECT_EQ(end_of_child([] { *own_page = std::byte{1}; }), SIGSEGV + 1000);
         EXPECT_EQ(end_of_child([] { *static_cast<volatile int*>(nullptr) = 1; }), SIGSEGV + 1000);
+        EXPECT_EQ(end_of_child([] { ::raise(SIGSEGV); }), SIGSEGV + 1000) << "a signal that was sent";
     });
 }
 
@@ -208,6 +205,110 @@ TEST(by_signal, has_system_calls_write_what_is_leased_and_refuses_them_elsewhere
         EXPECT_TRUE(same(bytes(tried.data + page / 2, tried.data + page / 2 + sent.size()), sent));
         ::close(ends[0]);
         ::close(ends[1]);
+    });
+}
+
+/// What is looked at or moved meanwhile, also bytes of the same page, takes nothing from a lease.
+TEST(by_signal, lets_system_calls_write_a_lease_until_it_ends) {
+    run_by_signal([] {
+        a_buffer tried(8);
+        std::array<int, 2> ends{};
+        ASSERT_EQ(::pipe(ends.data()), 0);
+        const std::size_t leased = 2 * page + page / 4;
+        const bytes sent = noise(leased);
+        const auto receive = [&](std::byte* to) {
+            ASSERT_EQ(::write(ends[1], sent.data(), leased), static_cast<ssize_t>(leased));
+            EXPECT_EQ(::read(ends[0], to, leased), static_cast<ssize_t>(leased));
+        };
+        {
+            const auto lease = tried.of().write(host, {.offset = 0, .count = leased});
+            const access_options behind{.offset = leased, .count = page};
+            EXPECT_NE(tried.of().state(), buffer_state::synchronized);
+            receive(lease.data());
+            tried.of().read(host, behind).release();
+            receive(lease.data());
+            tried.of().read(device, behind).release();
+            receive(lease.data());
+            tried.of().view(leased, page).mark_dirty(device);
+            tried.of().read(host, behind).release();
+            receive(lease.data());
+        }
+        tried.found();
+        errno = 0;
+        ASSERT_EQ(::write(ends[1], sent.data(), leased), static_cast<ssize_t>(leased));
+        EXPECT_EQ(::read(ends[0], tried.data, leased), -1) << "the lease has ended";
+        ::close(ends[0]);
+        ::close(ends[1]);
+    });
+}
+
+TEST(by_signal, takes_a_store_that_threads_make_together_for_no_fault_of_the_program) {
+    run_by_signal([] {
+        a_buffer tried(8);
+        auto& counter = *reinterpret_cast<std::atomic<int>*>(tried.data + page);
+        counter = 0;
+        constexpr int rounds = 3000;
+        const auto count = [&] {
+            for (int i = 0; i < rounds; ++i) ++counter;
+        };
+        {
+            const std::jthread one(count);
+            const std::jthread two(count);
+            const std::jthread three(count);
+            for (int i = 0; i < 300; ++i) tried.of().read(device).release();
+        }
+        EXPECT_EQ(counter, 3 * rounds);
+        tried.found();
+    });
+}
+
+TEST(by_signal, lets_a_process_fork_while_others_begin_to_watch) {
+    run_by_signal([] {
+        if (has_thread_sanitizer) GTEST_SKIP() << "it follows no fork of a process with threads";
+        std::atomic<bool> done = false;
+        const std::jthread other([&] {
+            while (!done) {
+                a_buffer own(16);
+                own.data[page] = std::byte{2};
+                own.found();
+            }
+        });
+        for (int i = 0; i < 100; ++i) EXPECT_EQ(end_of_child([] {}), 0);
+        done = true;
+    });
+}
+
+/// What such a handler is told to do: call the one that was there.
+struct ::sigaction handler_before_own;
+volatile int calls_of_own = 0;
+
+void handle_and_call_the_one_before(int number, siginfo_t* information, void* context) {
+    calls_of_own = calls_of_own + 1;
+    if (calls_of_own > 20) ::_exit(98);
+    if (information->si_addr == own_page) {
+        ::mprotect(own_page, page, PROT_READ | PROT_WRITE);
+    } else {
+        handler_before_own.sa_sigaction(number, information, context);
+    }
+}
+
+TEST(by_signal, ends_in_no_circle_with_a_handler_that_calls_the_one_before) {
+    run_by_signal([] {
+        if (has_address_sanitizer || has_thread_sanitizer) GTEST_SKIP() << "it reports the fault itself";
+        a_buffer tried(8);
+        struct ::sigaction wanted{};
+        wanted.sa_sigaction = handle_and_call_the_one_before;
+        wanted.sa_flags = SA_SIGINFO;
+        ASSERT_EQ(::sigaction(SIGSEGV, &wanted, &handler_before_own), 0);
+        tried.data[page] = std::byte{2};
+        EXPECT_EQ(calls_of_own, 1) << "it comes first, and calls unibuf's";
+        EXPECT_EQ(tried.found(), page);
+        tried.data[page] = std::byte{3};
+        EXPECT_EQ(calls_of_own, 1) << "unibuf's is first again";
+        protect_own_page();
+        *own_page = std::byte{1};
+        EXPECT_EQ(calls_of_own, 2);
+        EXPECT_EQ(end_of_child([] { *static_cast<volatile int*>(nullptr) = 1; }), SIGSEGV + 1000);
     });
 }
 

@@ -34,7 +34,7 @@ public:
         system::ask_for_no_huge_pages({at_, bytes});
     }
     ~mapped_block() override {
-        tracking::kernel::instance().remove_common({at_, bytes_});
+        tracking::kernel::remove_common({at_, bytes_});
         ::munmap(at_, bytes_);
     }
     mapped_block(const mapped_block&) = delete;

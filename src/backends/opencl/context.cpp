@@ -85,6 +85,7 @@ cl_command_queue context::idle_queue() {
     api();
     const std::lock_guard lock(mutex_);
     if (!idle_) idle_ = make_queue();
+    forgotten_.erase(idle_);  // it may have got the handle of a queue that has been released
     return idle_;
 }
 

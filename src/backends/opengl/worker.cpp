@@ -21,7 +21,8 @@ worker& worker::start(const char* name) {
     // The program's signals are for the program's threads; the new thread inherits the mask.
     sigset_t all;
     sigset_t before;
-    sigfillset(&all);  // a macro on some systems
+    sigfillset(&all);                                                                  // a macro on some systems
+    for (const int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL}) sigdelset(&all, fault);  // are the thread's own
     ::pthread_sigmask(SIG_SETMASK, &all, &before);
     try {
         std::thread thread([&started, name] {
