@@ -45,7 +45,8 @@ public:
     bool add(std::span<std::byte> pages) noexcept;
     void remove(std::span<std::byte> pages) noexcept;
 
-    /// Registers all of a mapping, until it goes; whoever unmaps it removes it before. Both may be done again.
+    /// Registers all of a mapping, until it goes; whoever unmaps it removes it before, under a
+    /// process::mutex. Both may be done again.
     bool add_common(std::span<std::byte> mapping) noexcept;
     static void remove_common(std::span<std::byte> mapping) noexcept;
 

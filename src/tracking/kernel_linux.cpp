@@ -153,8 +153,7 @@ bool kernel::add_common(std::span<std::byte> mapping) noexcept {
 
 void kernel::remove_common(std::span<std::byte> mapping) noexcept {
     if (!fault_watch::is_used.load(std::memory_order_relaxed) || !instance().usable()) return;
-    const std::scoped_lock lock(instance().mutex_);
-    fault_watch::instance().remove(mapping);
+    fault_watch::instance().remove(mapping);  // whoever unmaps it has a process::mutex, so nobody forks meanwhile
 }
 
 /// Returns whether some of the pages are registered: here, or with a userfaultfd of the program's own.
