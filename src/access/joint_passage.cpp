@@ -223,7 +223,7 @@ void joint_passage::member::grant() noexcept {
         taken_at = record_access(locked, request_);
     }
     const std::uint64_t ticket = own_claim().grant(request_, taken_at);
-    let_kernel_write(*locked, ticket, request_);
+    if (locked->any_exposed) let_kernel_write(*locked, ticket, request_);
     granted_ = lease_of(of_, *locked->copies.find(request_.where.id()), request_, ticket);
     if (promise_) {
         starting_ = ticket;

@@ -299,7 +299,7 @@ byte_ranges written_by_kernel(const region& part) {
 }  // namespace
 
 void let_kernel_write(guarded& state, std::uint64_t lease, const access_request& request) noexcept {
-    if (!tracking::kernel::is_by_signal() || !state.any_exposed) return;
+    if (!tracking::kernel::is_by_signal()) return;
     if (request.where != host || request.what == access::read) return;
     try {
         if (state.writes()->let_kernel_write(written_by_kernel(request.part))) state.holds.note_opened(lease);
@@ -308,7 +308,7 @@ void let_kernel_write(guarded& state, std::uint64_t lease, const access_request&
 }
 
 void end_kernel_write(const guarded& state, const hold& ended) noexcept {
-    if (!ended.opened || !state.writes()) return;
+    if (!state.writes()) return;
     try {
         state.writes()->end_kernel_write(written_by_kernel(ended.part));
     } catch (const std::bad_alloc&) {  // these pages count as written from now on

@@ -93,11 +93,11 @@ void find_host_writes(lock& locked, const access_request& request);
 void plan_for(const guarded& state, const access_request& request, const region& part, coherence::steps& to);
 
 /// Tells the directory that the space `where`, which has a copy, holds the newest content of `part` from now on.
+void now_written(guarded& state, const promise& in, const region& part, space where) noexcept;
+
 /// Lets system calls write what a lease has at the host, until end_kernel_write; for any other lease it does nothing.
 void let_kernel_write(guarded& state, std::uint64_t lease, const access_request& request) noexcept;
 void end_kernel_write(const guarded& state, const hold& ended) noexcept;
-
-void now_written(guarded& state, const promise& in, const region& part, space where) noexcept;
 
 /// Notes that the space of the access is about to overwrite the bytes of it: see coherence/transitions.hpp. REQUIRES:
 /// they are claimed or leased.
