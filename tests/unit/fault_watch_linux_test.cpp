@@ -27,6 +27,7 @@ const std::size_t page = system::page_size();
 const space device("debug:0");
 
 void run_by_signal(const std::function<void()>& test) {
+    if (has_thread_sanitizer) GTEST_SKIP() << "it puts off signals, also those of faults";
     if (!is_alone("UNIBUF_TRACKING", "signal")) return run_alone("UNIBUF_TRACKING", "signal");
     ASSERT_TRUE(tracking::kernel::is_by_signal());
     test();
