@@ -8,7 +8,7 @@
 #include "access/standing.hpp"
 #include "backends/spaces.hpp"
 #include "buffer/gate_bits.hpp"
-#include "tracking/kernel.hpp"
+#include "tracking/fault_watch.hpp"
 
 #ifndef NDEBUG
 #include "buffer/invariants.hpp"
@@ -50,8 +50,9 @@ gate_bits bits_now(guarded& state, std::uint8_t device) noexcept {
     // The first use of what nobody had asked for goes by the lock, and is recorded.
     constexpr std::uint32_t of_host = (std::uint32_t{1} << gate::device_shift) - 1 - gate::device_newest;
     if (state.unasked == coherence::host) result.ready &= ~of_host;
-    // Whoever writes at the host finds pages that system calls can write: see now_written.
-    if (state.any_exposed && tracking::kernel::is_by_signal()) result.ready &= ~gate::host_writable;
+    // A lease for writing at the host has its pages kept open for system calls by the lock: see let_kernel_write.
+    const bool is_by_signal = tracking::fault_watch::is_used.load(std::memory_order_relaxed);
+    if (state.any_exposed && is_by_signal) result.ready &= ~gate::host_writable;
     if (state.unasked == device && device != no_space) result = {.ready = result.ready & of_host};
     return result;
 }

@@ -299,8 +299,7 @@ byte_ranges written_by_kernel(const region& part) {
 }  // namespace
 
 void let_kernel_write(guarded& state, std::uint64_t lease, const access_request& request) noexcept {
-    if (!tracking::kernel::is_by_signal()) return;
-    if (request.where != host || request.what == access::read) return;
+    if (request.where != host || request.what == access::read || !tracking::kernel::is_by_signal()) return;
     try {
         if (state.writes()->let_kernel_write(written_by_kernel(request.part))) state.holds.note_opened(lease);
     } catch (const std::bad_alloc&) {  // system calls may fail there

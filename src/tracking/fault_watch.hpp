@@ -2,8 +2,8 @@
 // asks for that: UNIBUF_TRACKING=signal.
 //
 // A page that is watched cannot be written. The first store to it calls the handler, which notes the page and makes it
-// writable. The kernel itself cannot write it, and calls nobody: system calls that would fail with EFAULT. So whoever
-// has the right to write bytes at the host keeps their pages open meanwhile.
+// writable. The kernel itself cannot write it, and calls nobody: a system call that is to write there fails with
+// EFAULT. So whoever has the right to write bytes at the host has their pages kept open meanwhile.
 #pragma once
 
 #include <atomic>

@@ -86,8 +86,8 @@ public:
 
 private:
     byte_ranges kept_;
-    byte_ranges doubted_;
-    byte_ranges conflicts_;  // of these, what a device had newer when they were found
+    byte_ranges conflicts_;  // of what is kept, bytes that a device had newer when they were found
+    byte_ranges doubted_;    // see doubt()
 };
 
 }  // namespace unibuf::tracking

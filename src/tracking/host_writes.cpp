@@ -83,11 +83,9 @@ void host_writes::arm(const byte_ranges& ranges) {
 }
 
 /// Looks what was written, and keeps what is found; what there is no memory to keep is kept by the next scan.
-void host_writes::scan(const byte_ranges& ranges) {
+void host_writes::scan(const byte_ranges& ranges, look_for what) {
     keep_found();  // what an earlier look has left
     const auto apart = [this](byte_range bytes) { return told_apart(bytes); };
-    const auto what =
-        is_only_looking_ ? tracking::kernel::look_for::written : tracking::kernel::look_for::written_and_protect;
     const auto look = [&](byte_range each) { watch_->scan(each, apart, found_.units, what); };
     if (ranges.count() > 1) {
         for (const byte_range& each : units_.around(ranges)) look(each);
@@ -106,13 +104,13 @@ byte_ranges host_writes::told_apart(byte_range range) const {
 }
 
 /// Looks at all that somebody may have written of `range`, and keeps what is found.
-void host_writes::collect(byte_range range) {
+void host_writes::collect(byte_range range, look_for what) {
     for (const byte_range& piece : known_.where(range, is_fresh)) {
         std::vector<byte_range> touched;
         watch_->touched(piece, touched);
         for (const byte_range& each : touched) found_.units.push_back(each.clipped_to(piece));
     }
-    scan(known_.where(range, &knowledge::watched));
+    scan(known_.where(range, &knowledge::watched), what);
     found_.keep_doubted(known_, range);
 }
 
@@ -276,9 +274,8 @@ void host_writes::copy_as_sent(byte_range range, std::byte* to) const {
 directory host_writes::look() {
     if (!watch_) return known_;
     try {
-        is_only_looking_ = tracking::kernel::is_by_signal();  // who is writing may be in a system call
-        collect(known_.whole());
-        is_only_looking_ = false;
+        // Whoever is writing may be in a system call, which a page that is protected anew would end.
+        collect(known_.whole(), tracking::kernel::is_by_signal() ? look_for::written : look_for::written_and_protect);
     } catch (const error&) {
         give_up();
         return known_;

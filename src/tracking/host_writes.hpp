@@ -154,8 +154,9 @@ private:
     void expose(const byte_ranges& ranges, bool untouched);
     void find_in(byte_range range, space where, access what);
     void assume(byte_range range);
-    void scan(const byte_ranges& ranges);
-    void collect(byte_range range);
+    using look_for = tracking::kernel::look_for;
+    void scan(const byte_ranges& ranges, look_for what = look_for::written_and_protect);
+    void collect(byte_range range, look_for what = look_for::written_and_protect);
     bool is_all_assumed(byte_range range) const;
     byte_ranges told_apart(byte_range range) const;
     void keep_found();
@@ -184,9 +185,8 @@ private:
     std::uint64_t buffer_;
     tracking::units units_;
     bool values_known_ = true;
-    bool is_only_looking_ = false;  // nothing is protected anew
-    bool pinning_ = false;          // a driver may be faulting pages in for writing
-    bool used_ = false;             // the memory was used before the first pointer
+    bool pinning_ = false;  // a driver may be faulting pages in for writing
+    bool used_ = false;     // the memory was used before the first pointer
     tracking::findings found_;
     byte_ranges
         watched_later_;       // written by a device that shares the memory: writes are found once the host has seen it

@@ -200,7 +200,8 @@ TEST_F(a_batch, loses_nothing_where_transfers_fail) {
     }
 }
 
-/// The first failure is thrown, and the rest is done: what was to move in one call with it is synced alone.
+/// submit() throws the first failure and does the rest: a range that was to move in one call with a failed one is
+/// synced alone.
 TEST_F(a_batch, syncs_alone_what_moved_in_vain_with_others) {
     buffer& first = mirrored(1);
     buffer& second = mirrored(2);
