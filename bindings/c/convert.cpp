@@ -26,7 +26,8 @@ static_assert(UNIBUF_READ == number(access::read) && UNIBUF_WRITE == number(acce
               UNIBUF_READ_WRITE == number(access::read_write));
 static_assert(UNIBUF_HOST_READ_WRITE == number(host_access::read_write) &&
               UNIBUF_HOST_READ_ONLY == number(host_access::read_only) &&
-              UNIBUF_HOST_WRITE_ONLY == number(host_access::write_only));
+              UNIBUF_HOST_WRITE_ONLY == number(host_access::write_only) &&
+              UNIBUF_HOST_CONSTANT == number(host_access::constant));
 static_assert(UNIBUF_HINT_NONE == number(memory_hint::none) &&
               UNIBUF_HINT_CPU_PREFERRED == number(memory_hint::cpu_preferred) &&
               UNIBUF_HINT_GPU_PREFERRED == number(memory_hint::gpu_preferred) &&
@@ -95,7 +96,7 @@ reopening reopening_of(unibuf_reopening given) { return checked(given, reopening
 buffer_options options_of(const unibuf_options* given) {
     if (!given) return {};
     buffer_options options;
-    options.access = checked(given->access, host_access::write_only, "host access");
+    options.access = checked(given->access, host_access::constant, "host access");
     options.hint = checked(given->hint, memory_hint::streaming, "memory hint");
     options.tracking = checked(given->tracking, write_tracking::off, "write tracking");
     if (given->device != UNIBUF_NO_SPACE) options.device = space_of(given->device);

@@ -33,7 +33,7 @@ unibuf_status unibuf_hold(unibuf_buffer* buffer, unibuf_space where, size_t offs
         hand_out(held, "a place for what is held", [&]() -> unibuf_held {
             unibuf::buffer& bytes = bytes_of(buffer);
             const unibuf::space at = space_of(where);
-            const bool writes = at == unibuf::host && bytes.options().access != unibuf::host_access::read_only;
+            const bool writes = at == unibuf::host && unibuf::detail::host_may_write(bytes.options().access);
             if (writes) return {bytes.host_view(offset, size)};
             return {bytes.copy_view(at, offset, size)};
         });

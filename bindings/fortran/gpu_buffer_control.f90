@@ -31,12 +31,17 @@ module gpu_buffer_control
     !> Makes a buffer whose host copy is an array of the program's own, with the content that it has: nothing is copied.
     !> The program may write it at any time, as through get_pointer. It has to be a target, contiguous, and to stay
     !> where it is until the buffer is destroyed: an allocatable array is deallocated after that. Its name is a pointer
-    !> that release_cpu_pointer does not end. The other arguments are those of create_unified_buffer.
+    !> that release_cpu_pointer does not end. The other arguments are those of create_unified_buffer. With
+    !> BUFFER_CONSTANT, unibuf never writes the array, and what would write any byte of the buffer, anywhere, is
+    !> STATUS_INVALID_ARGUMENT, but mark_host_dirty, which says that the program has written the array.
+    !>
+    !> What has no address of its own, an expression or a constant, is refused by the compiler; so is what is copied to be
+    !> passed, as a section by a vector subscript.
     function create_buffer_over(data, access_mode, memory_hint, device, stat, errmsg) result(buffer) &
       bind(C, name='unibuf_fortran_create_over')
       import
       implicit none
-      type(*), intent(in), target :: data(..)
+      type(*), intent(inout), target :: data(..)
       integer, intent(in) :: access_mode
       integer, intent(in), optional :: memory_hint
       character(*), intent(in), optional :: device

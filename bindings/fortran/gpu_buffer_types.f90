@@ -11,6 +11,7 @@ module gpu_buffer_types
     enumerator :: BUFFER_READ_ONLY = 1   !< the GPU's output
     enumerator :: BUFFER_WRITE_ONLY = 2  !< the GPU's input
     enumerator :: BUFFER_READ_WRITE = 3
+    enumerator :: BUFFER_CONSTANT = 4    !< memory of create_buffer_over that nobody writes, neither the CPU nor the GPU
   end enum
 
   !> The memory hints say who should have the memory.

@@ -5,12 +5,14 @@
 // is as before, or better: newest content is never lost.
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 
 #include "unibuf/copy_view.hpp"
@@ -40,6 +42,12 @@ struct delete_rectangle {
     UNIBUF_API void operator()(const rectangle* of) const noexcept;
 };
 
+/// Memory of elements T that outlives the expression, and that is for reading.
+template <class Memory, class T>
+concept memory_for_reading =
+    std::convertible_to<Memory, std::span<const T>> && !std::convertible_to<Memory, std::span<T>> &&
+    (std::is_lvalue_reference_v<Memory> || std::ranges::enable_borrowed_range<std::remove_cv_t<Memory>>);
+
 }  // namespace detail
 
 /// Says which indices along one axis of an array a rectangle has: start, start + step, and so on, below stop.
@@ -68,7 +76,7 @@ struct placement_info {
 /// A function that names no range means all that this handle stands for.
 class UNIBUF_API buffer {
 public:
-    /// Allocates no copy. About 50 ns.
+    /// Allocates no copy. About 50 ns. Throws error(invalid_argument) for host_access::constant: see over().
     explicit buffer(std::size_t bytes, const buffer_options& options = {});
 
     /// Makes a buffer whose host copy is `memory` of the program's own, with the content that it has: nothing is
@@ -76,8 +84,20 @@ public:
     /// the memory begins and ends, but where several processes map it (placement() says so). `keep` is kept until the
     /// copy goes; memory that nothing keeps has to outlive it. The end of the buffer moves nothing: what a device has
     /// newer is lost, unless sync_to_host() was called. Throws error(invalid_argument) where some of the bytes are
-    /// those of such a buffer already, which lives.
+    /// those of such a buffer already, which lives, and where the system lets nobody write them.
     static buffer over(std::span<std::byte> memory, std::shared_ptr<void> keep, const buffer_options& options = {});
+
+    /// Does so with memory for reading, as weights in a mapped file are: options.access is host_access::constant then.
+    /// unibuf never writes the memory. What would write any byte of the buffer, at any space, throws
+    /// error(invalid_argument), but mark_host_dirty, which says that somebody else has written the memory: nobody looks
+    /// for that. Devices use it in place where their driver does not write to it either (OpenCL on CPUs); others have
+    /// copies. Once one has, discard(host) gives the memory back.
+    template <detail::memory_for_reading<std::byte> Memory>
+    static buffer over(Memory&& memory, std::shared_ptr<void> keep, buffer_options options = {}) {
+        const std::span<const std::byte> bytes(memory);
+        options.access = host_access::constant;
+        return over({const_cast<std::byte*>(bytes.data()), bytes.size()}, std::move(keep), options);
+    }
 
     // A buffer can be shared with other processes of this user on this machine, each with device copies of its own.
     // Linux only.

@@ -21,6 +21,7 @@ enum class host_access : std::uint8_t {
     read_write,
     read_only,   // the device's output
     write_only,  // the device's input: host() and host_view() are for writing
+    constant,    // memory of buffer::over() that nobody writes, neither the host nor a device
 };
 
 /// A memory_hint says who should have the memory.
@@ -78,7 +79,11 @@ struct access_options {
 
 namespace detail {
 UNIBUF_API void check_is_address(space where);
+
+constexpr bool host_may_write(host_access allowed) noexcept {
+    return allowed == host_access::read_write || allowed == host_access::write_only;
 }
+}  // namespace detail
 
 /// The name that a backend's own API has for a copy: a cl_mem, a GL buffer name, a CUdeviceptr, or a plain address.
 struct native_memory {

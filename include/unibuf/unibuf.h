@@ -165,8 +165,9 @@ typedef void* unibuf_queue;
 
 typedef UNIBUF_C_ENUM(unibuf_host_access){
     UNIBUF_HOST_READ_WRITE = 0,
-    UNIBUF_HOST_READ_ONLY = 1,  // the device's output
-    UNIBUF_HOST_WRITE_ONLY = 2  // the device's input
+    UNIBUF_HOST_READ_ONLY = 1,   // the device's output
+    UNIBUF_HOST_WRITE_ONLY = 2,  // the device's input
+    UNIBUF_HOST_CONSTANT = 3     // memory of unibuf_create_over that nobody writes, neither the host nor a device
 } unibuf_host_access;
 
 typedef UNIBUF_C_ENUM(unibuf_memory_hint){
@@ -213,7 +214,11 @@ UNIBUF_C_API unibuf_status unibuf_create(size_t bytes, const unibuf_options* opt
 
 /// Makes a buffer whose host copy is memory of the program's own, with the content that it has. When the copy goes,
 /// `on_free(context)` is called, unless it is NULL; it must not call unibuf. Where unibuf_create_over fails, it is not
-/// called. Where some of the bytes are those of such a buffer already: UNIBUF_INVALID_ARGUMENT.
+/// called. Where some of the bytes are those of such a buffer already, or may not be written: UNIBUF_INVALID_ARGUMENT.
+///
+/// With UNIBUF_HOST_CONSTANT the memory is for reading, as weights in a mapped file are, and unibuf never writes it.
+/// What would write any byte of the buffer, at any space, is UNIBUF_INVALID_ARGUMENT, but a mark of the host, which
+/// says that somebody else has written the memory: nobody looks for that.
 UNIBUF_C_API unibuf_status unibuf_create_over(void* memory, size_t bytes, void (*on_free)(void* context), void* context,
                                               const unibuf_options* options, unibuf_buffer** buffer);
 

@@ -47,6 +47,14 @@ public:
                               unibuf::shape(memory.size()));
     }
 
+    /// Does so with memory for reading: nobody may write the buffer.
+    template <detail::memory_for_reading<T> Memory>
+    static unified_buffer over(Memory&& memory, std::shared_ptr<void> keep, const buffer_options& options = {}) {
+        const std::span<const T> elements(memory);
+        return unified_buffer(buffer::over(std::as_bytes(elements), std::move(keep), options),
+                              unibuf::shape(elements.size()));
+    }
+
     /// Leaves `other` with no elements and no buffer: see buffer.hpp.
     unified_buffer(unified_buffer&& other) noexcept
         : bytes_(std::move(other.bytes_)), shape_(std::exchange(other.shape_, unibuf::shape(std::size_t{0}))) {}

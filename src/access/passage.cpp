@@ -109,10 +109,8 @@ void check_host_is_meant(const guarded& state, const region& part) {
 
 passage::passage(lock& locked, const access_request& request)
     : lock_(locked), request_(request), transfers_(locked, request_) {
-    if (request_.aim == purpose::use) {
-        check_allowed(lock_.of(), request_);
-        backends::check_not_left_behind(request_.where);
-    }
+    check_allowed(lock_.of(), request_);
+    if (request_.aim == purpose::use) backends::check_not_left_behind(request_.where);
     lock_->use_now();
     if (process::fork_count.load(std::memory_order_relaxed) != 0) forget_readers_left_behind(lock_->holds.work());
     ask();
@@ -329,7 +327,21 @@ void before_device_writes(guarded& state, const region& part, space where, bool 
 }
 
 void check_allowed(const core& of, const access_request& request) {
-    if (request.where == host && request.keeps_to_mode) check_host_may(of, request.what);
+    check_content_may_change(of, request);
+    if (request.aim == purpose::use && request.where == host && request.keeps_to_mode) check_host_may(of, request.what);
+}
+
+void check_content_may_change(const core& of, const access_request& request) {
+    if (of.options().access != host_access::constant || request.what == access::read) return;
+    // A mark of the host tells of what somebody else has written there. A copy may go, but the memory of a part of it
+    // would be written when the part is needed again.
+    const bool is_of_all = request.part == region(byte_range{0, of.bytes});
+    if (request.aim == purpose::declare && request.where == host) return;
+    if (request.aim == purpose::drop && (is_of_all || !backends::is_host(request.where))) return;
+    throw error(error_code::invalid_argument,
+                fmt::format("{}: {} was asked for, but its content is constant: it lies over memory that was given for "
+                            "reading",
+                            of.name(), describe(request)));
 }
 
 void check_host_may(const core& of, access what) {

@@ -28,7 +28,7 @@ bool has_newest_at_device(const guarded& state) {
 }
 
 copy_list used_in_place(const std::shared_ptr<process::shared_memory>& memory) {
-    return host_copy_of(std::make_unique<backends::callers_memory>(memory->bytes(), memory));
+    return host_copy_of(std::make_unique<backends::callers_memory>(memory->bytes(), memory, false));
 }
 
 /// Puts the copies in the place of the old ones, and makes `with` the buffer's peers. Needs no memory where the buffer

@@ -36,6 +36,7 @@ struct traits {
     bool own_memory = true;          // memory of its own, apart from the host's
     bool aliases_host = false;       // alias() works
     bool aliases_lines = false;      // alias() takes any whole cache lines; else memory had better be whole pages
+    bool aliases_constant = false;   // alias() may take memory that nobody may write: for host_access::constant
     bool pins = false;               // alias() faults pages of the host in, as a write does
     bool host_visible = false;       // allocate_visible() works; memory of allocate() may have a host_address() without
     bool write_combines = false;     // allocate_visible() gives write-combined memory for memory_hint::streaming

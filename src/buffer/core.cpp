@@ -50,6 +50,12 @@ core::core(std::size_t size_bytes, const buffer_options& options, std::unique_pt
     state_.with_seldom_used().pooled = std::move(of);
 }
 
+const buffer_options& without_memory(const buffer_options& options) {
+    if (options.access != host_access::constant) return options;
+    throw error(error_code::invalid_argument,
+                "a constant buffer was asked for without content: it is made over memory that has some (buffer::over)");
+}
+
 std::string guarded::name() const { return fmt::format("buffer #{} ({} bytes)", id, whole().size()); }
 
 bool core::add_handle_if_alive() noexcept {

@@ -146,6 +146,10 @@ private:
         if (lent) return use(where, *(on_host ? on_host : &lend(device, where))->memory);
         if (device.about().aliases_host) {
             const backends::memory& of_host = *make(coherence::host).memory;
+            if (copies_.options_.access == host_access::constant && !device.about().aliases_constant) {
+                throw error(error_code::unsupported,
+                            "the memory at the host is for reading, which its driver may write to all the same");
+            }
             if (!of_host.has_whole_lines()) {
                 throw error(error_code::unsupported, "the memory at the host is the program's, and no whole lines");
             }

@@ -2,15 +2,25 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <span>
 
 namespace unibuf::system {
 
-/// Returns whether all of the memory is in private mappings, which no other process writes. Costs a system call for
-/// each mapping; on Linux before 6.11, and where it is forbidden, a reading of /proc/self/maps.
-bool is_private(std::span<const std::byte> memory);
+/// What is so of all mappings that some memory lies in.
+struct common_traits {
+    bool all_private = true;  // no other process writes them
+    bool all_readable = true;
+    bool all_writable = true;
+    bool any_executable = false;
 
-/// Returns whether all of it is in private mappings that can be read and written, and not executed. Costs as much.
-bool is_private_data(std::span<const std::byte> memory);
+    /// Returns whether it is memory as malloc has it.
+    bool is_data() const noexcept { return all_private && all_readable && all_writable && !any_executable; }
+};
+
+/// Looks the memory up. What is not mapped is neither private nor may it be read or written. Nothing where the system
+/// does not say. Costs a system call for each mapping; on Linux before 6.11, and where that is forbidden, a reading of
+/// /proc/self/maps.
+std::optional<common_traits> mappings_of(std::span<const std::byte> memory);
 
 }  // namespace unibuf::system

@@ -7,7 +7,6 @@
 
 #include <cstdint>
 #include <fstream>
-#include <ios>
 #include <optional>
 #include <string>
 
@@ -39,61 +38,56 @@ constexpr std::uint64_t is_writable = 2;
 constexpr std::uint64_t is_executable = 4;
 constexpr std::uint64_t is_shared = 8;
 
-struct mapping {
-    std::uintptr_t end = 0;
-    std::uint64_t is = 0;  // of the flags above
-};
+constexpr common_traits not_mapped{
+    .all_private = false, .all_readable = false, .all_writable = false, .any_executable = false};
 
-/// Asks the kernel; nothing where it does not answer.
-std::optional<mapping> ask(int maps, std::uintptr_t address) {
-    mapping_query query;
-    query.address = address;
-    if (::ioctl(maps, procmap_query, &query) != 0) return {};
-    return mapping{query.end, query.is};
+/// Notes one mapping that has the flags `is`.
+void add(common_traits& to, std::uint64_t is) noexcept {
+    to.all_private = to.all_private && (is & is_shared) == 0;
+    to.all_readable = to.all_readable && (is & is_readable) != 0;
+    to.all_writable = to.all_writable && (is & is_writable) != 0;
+    to.any_executable = to.any_executable || (is & is_executable) != 0;
 }
 
-/// Returns whether the mappings of [begin, end) in /proc/self/maps are as asked, and there are no gaps.
-template <class AsAsked>
-bool reads_as(std::uintptr_t begin, std::uintptr_t end, const AsAsked& as_asked) {
+/// Reads /proc/self/maps for [begin, end), and adds what it says. Returns false where it cannot be read.
+bool read_maps(std::uintptr_t begin, std::uintptr_t end, common_traits& to) {
     std::ifstream maps("/proc/self/maps");
+    if (!maps) return false;
     for (std::string line; begin < end && std::getline(maps, line);) {
         std::size_t read = 0;
         const auto from = static_cast<std::uintptr_t>(std::stoull(line, &read, 16));
         const std::size_t second = read + 1;
-        const auto to = static_cast<std::uintptr_t>(std::stoull(line.substr(second), &read, 16));
-        if (to <= begin) continue;
+        const auto until = static_cast<std::uintptr_t>(std::stoull(line.substr(second), &read, 16));
+        if (until <= begin) continue;
+        if (from > begin) break;
         const std::size_t flags = second + read + 1;  // as in "7f00-7f10 rw-p"
         const auto has = [&](std::size_t at, char letter, std::uint64_t flag) {
             return line.at(flags + at) == letter ? flag : 0;
         };
-        const std::uint64_t is =
-            has(0, 'r', is_readable) | has(1, 'w', is_writable) | has(2, 'x', is_executable) | has(3, 's', is_shared);
-        if (from > begin || !as_asked(is)) return false;
-        begin = to;
+        add(to,
+            has(0, 'r', is_readable) | has(1, 'w', is_writable) | has(2, 'x', is_executable) | has(3, 's', is_shared));
+        begin = until;
     }
-    return begin >= end;
-}
-
-template <class AsAsked>
-bool all_are(std::span<const std::byte> memory, const AsAsked& as_asked) {
-    auto at = reinterpret_cast<std::uintptr_t>(memory.data());
-    const std::uintptr_t end = at + memory.size();
-    const int maps = ::open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
-    if (maps < 0) return false;
-    std::optional<mapping> found;
-    while (at < end && (found = ask(maps, at)) && as_asked(found->is)) at = found->end;
-    ::close(maps);
-    return at >= end || (!found && reads_as(at, end, as_asked));
+    if (begin < end) to = not_mapped;
+    return true;
 }
 
 }  // namespace
 
-bool is_private(std::span<const std::byte> memory) {
-    return all_are(memory, [](std::uint64_t is) { return (is & is_shared) == 0; });
-}
-
-bool is_private_data(std::span<const std::byte> memory) {
-    return all_are(memory, [](std::uint64_t is) { return is == (is_readable | is_writable); });
+std::optional<common_traits> mappings_of(std::span<const std::byte> memory) {
+    auto at = reinterpret_cast<std::uintptr_t>(memory.data());
+    const std::uintptr_t end = at + memory.size();
+    common_traits result;
+    if (const int maps = ::open("/proc/self/maps", O_RDONLY | O_CLOEXEC); maps >= 0) {
+        mapping_query query;
+        for (; at < end; at = query.end) {
+            query = {.address = at};
+            if (::ioctl(maps, procmap_query, &query) != 0) break;  // an old kernel, or a gap
+            add(result, query.is);
+        }
+        ::close(maps);
+    }
+    return at >= end || read_maps(at, end, result) ? std::optional(result) : std::nullopt;
 }
 
 }  // namespace unibuf::system

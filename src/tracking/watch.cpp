@@ -293,7 +293,10 @@ std::unique_ptr<watch> make_watch(std::span<std::byte> memory, own_pages own, st
     };
     if (memory.size() <= most_compared || (own != own_pages::all && memory.size() < page)) return made({});
     if (own == own_pages::none) return nullptr;
-    if (own == own_pages::inside && kernel::is_by_signal() && !system::is_private_data(memory)) return nullptr;
+    if (own == own_pages::inside && kernel::is_by_signal()) {
+        const auto known = system::mappings_of(memory);
+        if (!known || !known->is_data()) return nullptr;
+    }
     byte_range pages{0, detail::rounded_up(memory.size(), page)};
     if (own == own_pages::inside) {
         pages = whole_pages_of(memory);

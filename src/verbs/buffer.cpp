@@ -8,6 +8,7 @@
 #include <cstring>
 #include <iterator>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -19,6 +20,7 @@
 #include "backends/host/taken_bytes.hpp"
 #include "backends/spaces.hpp"
 #include "memory/moves.hpp"
+#include "system/mappings.hpp"
 #include "trace/guards.hpp"
 #include "unibuf/batch.hpp"
 #include "unibuf/detail/sizes.hpp"
@@ -66,7 +68,7 @@ struct taken_memory {
 }  // namespace
 
 buffer::buffer(std::size_t bytes, const buffer_options& options)
-    : gate_(new detail::core(bytes, options)), begin_(0), bytes_(bytes) {}
+    : gate_(new detail::core(bytes, detail::without_memory(options))), begin_(0), bytes_(bytes) {}
 
 buffer buffer::over(std::span<std::byte> memory, std::shared_ptr<void> keep, const buffer_options& options) {
     if (memory.size() > detail::most_bytes ||
@@ -74,10 +76,20 @@ buffer buffer::over(std::span<std::byte> memory, std::shared_ptr<void> keep, con
         throw error(error_code::invalid_argument,
                     fmt::format("{} bytes of the program's do not fit behind their address", memory.size()));
     }
-    buffer made(memory.size(), options);
+    const bool is_constant = options.access == host_access::constant;
+    const auto known = is_constant ? std::nullopt : system::mappings_of(memory);
+    if (known && !known->all_writable) {
+        throw error(
+            error_code::invalid_argument,
+            fmt::format("{} bytes at {} were given to be written, and the system lets nobody write all of them: "
+                        "give them for reading (std::span<const T>, host_access::constant)",
+                        memory.size(), static_cast<const void*>(memory.data())));
+    }
+    buffer made(new detail::core(memory.size(), options), 0, memory.size());
     detail::core& core = core_of(made.gate_);
     auto kept = std::make_shared<taken_memory>(std::move(keep), memory, core.name());
-    detail::adopt(core, std::make_unique<backends::callers_memory>(memory, std::move(kept)));
+    const bool is_own = known && known->all_private;
+    detail::adopt(core, std::make_unique<backends::callers_memory>(memory, std::move(kept), is_own));
     return made;
 }
 

@@ -78,9 +78,12 @@ void check_may_move(guarded& state, space where) {
 /// Notes that nobody has written `part` any more. Where pointers to bytes of it are out, other processes have the
 /// buffer, or graphs upload bytes of it, does nothing, and returns false.
 bool drop_content(core& of, const region& part) {
+    const access_request request{
+        .part = part, .where = host, .what = access::write, .verb = "to discard the content of"};
+    check_content_may_change(of, request);
     lock locked(of);
     ask_to_let_go(locked, host, part);
-    wait_for_holds(locked, {.part = part, .where = host, .what = access::write, .verb = "to discard the content of"});
+    wait_for_holds(locked, request);
     check_no_standing(*locked, part, "to discard its content");
     if (locked->peers() || locked->holds.upload_of(part)) return false;
     if (locked->holds.host_is_held_for_writing(part)) {

@@ -36,6 +36,7 @@ public:
         if (reads()) {
             held_ = take_lease(of, at_device);
         } else {
+            check_allowed(of, at_device);
             ask_before_joining(of, request.where, request.part);
             way_.add(of, at_device, held_);
             way_.enter();

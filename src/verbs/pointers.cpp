@@ -118,7 +118,7 @@ void end_device_handles(guarded& state) {
 }  // namespace
 
 std::byte* host_pointer(core& of, const region& part) {
-    if (of.options().access == host_access::read_only) return const_cast<std::byte*>(host_pointer_to_read(of, part));
+    if (!host_may_write(of.options().access)) return const_cast<std::byte*>(host_pointer_to_read(of, part));
     lock locked(of);
     passage way(locked, to_expose(part, "a pointer to"));
     way.bring();
@@ -168,7 +168,7 @@ native_memory device_handle(core& of, const region& part) {
     passage(locked,
             {.part = part, .where = where, .what = access::read, .why = cause::device_handle, .verb = "a handle of"})
         .bring();
-    if (where == host_as_device && of.options().access != host_access::read_only) {
+    if (where == host_as_device && host_may_write(of.options().access)) {
         // The handle is a pointer to the host's copy, too.
         passage(locked,
                 {.part = part, .where = host, .what = access::read, .why = cause::host_pointer, .keeps_to_mode = false})
@@ -254,7 +254,7 @@ void adopt(core& of, std::unique_ptr<backends::memory> memory) {
     locked->copies.add(std::move(made));
     now_written(*locked, promise(locked->directory, locked->whole()), locked->whole(), host);
     record(event_kind::mark, *locked, locked->whole(), host);
-    if (of.options().access != host_access::read_only) expose_host_pointer(*locked, locked->whole());
+    if (host_may_write(of.options().access)) expose_host_pointer(*locked, locked->whole());
 }
 
 void check_no_pointers(guarded& state, const region& part, const char* verb) {

@@ -81,8 +81,8 @@ static void options(void) {
         INVALID("write tracking", unibuf_create(size, &wrong, &buffer));
     }
     wrong = (unibuf_options)UNIBUF_OPTIONS_INIT;
-    wrong.access = (unibuf_host_access)(UNIBUF_HOST_WRITE_ONLY + 1);
-    INVALID("host access is 3", unibuf_create(size, &wrong, &buffer));
+    wrong.access = (unibuf_host_access)(UNIBUF_HOST_CONSTANT + 1);
+    INVALID("host access is 4", unibuf_create(size, &wrong, &buffer));
     for (int i = 1; i < spaces; ++i) {  // the first is UNIBUF_NO_SPACE
         wrong = (unibuf_options)UNIBUF_OPTIONS_INIT;
         wrong.device = no_such_spaces[i];

@@ -32,6 +32,21 @@ void contract_of_callers_memory(unibuf_space where) {
     unibuf_release(&lease);
     CHECK(freed == 1);
 
+    options.access = UNIBUF_HOST_CONSTANT;
+    for (size_t i = 0; i < some_bytes; ++i) memory[i] = noise_at(i, 1);
+    CHECK_OK(unibuf_create_over(memory, some_bytes, NULL, NULL, &options, &buffer));
+    touch(buffer, where, UNIBUF_READ, 0, UNIBUF_REST);
+    CHECK_STATUS(UNIBUF_INVALID_ARGUMENT, unibuf_acquire(buffer, where, UNIBUF_READ_WRITE, NULL, &lease));
+    CHECK_STATUS(UNIBUF_INVALID_ARGUMENT, unibuf_fill(buffer, "x", 1));
+    unibuf_held* held = NULL;
+    CHECK_OK(unibuf_hold(buffer, UNIBUF_HOST, 0, UNIBUF_REST, &held));  // for reading
+    CHECK(unibuf_held_data(held) == memory);
+    unibuf_let_go(held);
+    CHECK(host_reads_noise(buffer, 1));
+    unibuf_destroy(buffer);
+    CHECK_STATUS(UNIBUF_INVALID_ARGUMENT, unibuf_create(some_bytes, &options, &buffer));
+    options.access = UNIBUF_HOST_READ_WRITE;
+
     freed = 0;
     CHECK_STATUS(UNIBUF_INVALID_ARGUMENT, unibuf_create_over(NULL, 10, count, &freed, NULL, &buffer));
     options.hint = (unibuf_memory_hint)50;

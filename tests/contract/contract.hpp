@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <ostream>
 #include <span>
 #include <string>
@@ -17,6 +18,7 @@
 #include "backends/backend.hpp"
 #include "backends/spaces.hpp"
 #include "support/bytes.hpp"
+#include "support/pages_for_reading.hpp"
 #include "support/printing.hpp"
 #include "unibuf/buffer.hpp"
 #include "unibuf/error.hpp"
@@ -87,6 +89,18 @@ protected:
 /// Tests the buffer, on the host and a space, which is a device.
 class buffer_contract : public on_a_space {};
 
+/// Tests a buffer over memory for reading: all that only reads goes on, and what would write is refused.
+class constant_contract : public on_a_space {
+protected:
+    void TearDown() override;
+
+    void expect_unchanged();
+    buffer& over(memory_hint hint = memory_hint::none);
+
+    test::pages_for_reading pages_;
+    std::optional<buffer> b_;
+};
+
 /// Tests threads that do anything at once, on the host and a space.
 class threads_contract : public on_a_space {};
 
@@ -139,6 +153,7 @@ bytes get(backends::memory& from, std::size_t offset, std::size_t count);
     UNIBUF_CONTRACT_PART(backend_contract, api, space_name, [] { return unibuf::space(space_name); })
 #define UNIBUF_BUFFER_CONTRACT(api, space_name)                                                           \
     UNIBUF_CONTRACT_PART(buffer_contract, api, space_name, [] { return unibuf::space(space_name); });     \
+    UNIBUF_CONTRACT_PART(constant_contract, api, space_name, [] { return unibuf::space(space_name); });   \
     UNIBUF_CONTRACT_PART(threads_contract, api, space_name, [] { return unibuf::space(space_name); });    \
     UNIBUF_CONTRACT_PART(host_write_contract, api, space_name, [] { return unibuf::space(space_name); }); \
     UNIBUF_CONTRACT_PART(eviction_contract, api, space_name, [] { return unibuf::space(space_name); })
@@ -147,6 +162,7 @@ bytes get(backends::memory& from, std::size_t offset, std::size_t count);
     UNIBUF_CONTRACT_PART(backend_contract, api, space_name, find);    \
     UNIBUF_CONTRACT_PART(sharing_contract, api, space_name, find);    \
     UNIBUF_CONTRACT_PART(buffer_contract, api, space_name, find);     \
+    UNIBUF_CONTRACT_PART(constant_contract, api, space_name, find);   \
     UNIBUF_CONTRACT_PART(threads_contract, api, space_name, find);    \
     UNIBUF_CONTRACT_PART(host_write_contract, api, space_name, find); \
     UNIBUF_CONTRACT_PART(eviction_contract, api, space_name, find)

@@ -61,6 +61,19 @@ contains
     buffer = create_buffer_over(field(1:0, :), BUFFER_READ_WRITE, stat=status, errmsg=message)
     call check(status == STATUS_INVALID_ARGUMENT .and. index(message, 'a size of 0') /= 0, trim(message))
     call check(index(trim(message) // '.', ' [unibuf explain invalid_argument].') /= 0, 'it names its section')
+    buffer = create_buffer_over(field, BUFFER_CONSTANT, MEMORY_GPU_PREFERRED)
+    call sync_to_gpu(buffer)
+    call fill_buffer(buffer, 4.0_dp, stat=status, errmsg=message)
+    call check(status == STATUS_INVALID_ARGUMENT .and. index(message, 'content is constant') /= 0, trim(message))
+    lease = acquire_buffer(buffer, device, ACCESS_WRITE, stat=status)
+    call check(status == STATUS_INVALID_ARGUMENT, 'no lease writes a constant')
+    field = 6
+    call mark_host_dirty(buffer)
+    lease = acquire_buffer(buffer, device, ACCESS_READ)
+    call release_buffer(lease)
+    call read_buffer(buffer, back)
+    call check(all(back == 6), 'a mark tells what the program has written to a constant')
+    call destroy_unified_buffer(buffer)
     deallocate (field)
   end subroutine over
 

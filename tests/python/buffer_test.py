@@ -316,7 +316,7 @@ def test_no_view_without_axes():
 
 
 @pytest.mark.parametrize("options, error, why", [
-    ({"access": "x"}, ValueError, "access is one of 'read_write', 'read_only', 'write_only'; 'x' was asked for"),
+    ({"access": "x"}, ValueError, "access is one of 'read_write', 'read_only', 'write_only', 'constant'; 'x' was asked for"),
     ({"hint": "x"}, ValueError, "hint is one of 'cpu_preferred', 'gpu_preferred', 'coherent', 'streaming'; 'x' was"),
     ({"tracking": "x"}, ValueError, "tracking is one of 'auto', 'off'; 'x' was asked for"),
     ({"device": "x"}, ValueError, "\"x\" is no name of a space: 'host', or a kind and a number as in 'opencl:0'"),
@@ -327,7 +327,7 @@ def test_no_view_without_axes():
     ({"pinned": "yes"}, TypeError, "^pinned is True or False; 'yes' was given$"),
     ({"pinned": None}, TypeError, "^pinned is True or False; None was given$"),
     ({"uninitialized": 2}, TypeError, "^uninitialized is True or False; 2 was given$"),
-    ({"access": 1}, TypeError, "^access is one of 'read_write', 'read_only', 'write_only'; 1 was given$"),
+    ({"access": 1}, TypeError, "^access is one of 'read_write', 'read_only', 'write_only', 'constant'; 1 was given$"),
     ({"tracking": None}, TypeError, "^tracking is one of 'auto', 'off'; None was given$"),
     ({"nonsense": 1}, TypeError, "nonsense"),
 ])  # fmt: skip

@@ -1,7 +1,9 @@
 """Buffers over memory that is there already: of arrays, and of other processes."""
 
+import copy
 import multiprocessing
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -412,9 +414,72 @@ def test_the_array_lives_as_long_as_the_buffer():
     assert sys.getrefcount(array) == before
 
 
-@pytest.mark.parametrize("array", [np.ones((4, 4))[:, ::2], np.broadcast_to(np.ones(3), (2, 3)), np.asarray(b"abc")])
+@pytest.fixture
+def constant(tmp_path):
+    """A buffer over a file that is mapped for reading."""
+    np.arange(N, dtype=np.float32).tofile(tmp_path / "weights")
+    return unibuf.from_numpy(np.memmap(tmp_path / "weights", np.float32, mode="r"))
+
+
+def test_an_array_for_reading_is_read_by_devices(constant, device):
+    expected = np.arange(N)
+    for _ in range(2):
+        assert (as_numpy(constant.device) == expected).all() and (constant.host == expected).all()
+    with constant.read(device) as array:
+        assert (as_numpy(array) == expected).all()
+    assert (constant + 1 == expected + 1).all() and constant[7] == 7
+    assert constant._options()["access"] == "constant"
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda b: b.fill(1),
+        lambda b: b.__setitem__(0, 1),
+        lambda b: b.host.fill(1),
+        lambda b: b.view[3:5].fill(1),
+        lambda b: b.copy_from(np.ones(N, np.float32)),
+        lambda b: b.write("host").__enter__(),
+        lambda b: b.read_write("debug:0").__enter__(),
+        lambda b: b.mark_device_dirty(),
+        lambda b: b.__iadd__(1),
+        lambda b: np.add(b, 1, out=b),
+        lambda b: memoryview(b).__setitem__(0, 1.0),
+        lambda b: b.share(),
+    ],
+)
+def test_what_would_write_an_array_for_reading_is_an_error(constant, device, write):
+    constant.device  # noqa: B018
+    with pytest.raises((ValueError, TypeError), match=r"constant|read-?only|readonly|cannot modify"):
+        write(constant)
+    assert (constant.to_numpy() == np.arange(N)).all() and (as_numpy(constant.device) == np.arange(N)).all()
+
+
+def test_a_mark_tells_what_others_have_written_to_memory_for_reading(device):
+    array = np.zeros(N)
+    shown = array.view()
+    shown.flags.writeable = False
+    buffer = unibuf.from_numpy(shown)
+    assert as_numpy(buffer.device)[3] == 0
+    array[3] = 3
+    buffer.mark_host_dirty()
+    assert as_numpy(buffer.device)[3] == 3
+
+
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, lambda b: pickle.loads(pickle.dumps(b))])
+def test_a_copy_of_what_is_constant_may_be_written(constant, copied):
+    other = copied(constant)
+    other[3] = 33
+    assert constant[3] == 3 and other[3] == 33 and (other.host[4:] == np.arange(4, N)).all()
+
+
+def test_what_was_constant_is_an_empty_buffer_when_it_is_freed(constant):
+    constant.free()
+    assert not constant.is_allocated and (constant.fill(2).to_numpy() == 2).all()
+
+
+@pytest.mark.parametrize("array", [np.ones((4, 4))[:, ::2], np.broadcast_to(np.ones(3), (2, 3))])
 def test_arrays_that_cannot_be_a_copy_are_refused(array):
-    array = array if array.shape else np.frombuffer(b"abc", np.uint8)
     with pytest.raises(unibuf.InvalidArgumentError, match="copy_from"):
         unibuf.from_numpy(array)
 

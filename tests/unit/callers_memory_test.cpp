@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "support/pages_for_reading.hpp"
 #include "tracking/watch.hpp"
 #include "unit/common.hpp"
 
@@ -72,6 +73,44 @@ TEST(callers_memory, is_neither_evicted_nor_discarded_while_the_program_may_writ
     EXPECT_EQ(failure_of([&] { b.discard(host); }).code, error_code::access_conflict);
     buffer empty = buffer::over({}, nullptr);
     EXPECT_EQ(empty.read("debug:0").size(), 0u);
+}
+
+TEST(callers_memory, for_reading_takes_whatever_is_for_reading) {
+    const std::vector<int> numbers{1, 2, 3};
+    const int array[] = {4, 5};
+    std::vector<int> writable{6};
+    const auto constant = [](const unified_buffer<int>& of) {
+        return of.bytes().options().access == host_access::constant;
+    };
+    EXPECT_TRUE(constant(unified_buffer<int>::over(numbers, nullptr)));
+    EXPECT_TRUE(constant(unified_buffer<int>::over(array, nullptr)));
+    EXPECT_TRUE(constant(unified_buffer<int>::over(std::span<const int>(writable), nullptr)));
+    EXPECT_TRUE(constant(unified_buffer<int>::over(std::as_const(writable), nullptr)));
+    EXPECT_FALSE(constant(unified_buffer<int>::over(writable, nullptr)));
+    EXPECT_FALSE(constant(unified_buffer<int>::over({writable.data(), 1}, nullptr)));
+    static_assert(!detail::memory_for_reading<std::vector<int>, int>, "it would be gone at once");
+    const auto b = unified_buffer<int>::over(numbers, nullptr);
+    EXPECT_EQ(b.host(), numbers.data());
+    EXPECT_EQ(b.read("debug:0")[2], 3);
+}
+
+TEST(callers_memory, that_nobody_can_write_is_refused_as_memory_to_write) {
+    const pages_for_reading pages;
+    const auto writable = [](std::span<const std::byte> of) {
+        return std::span(const_cast<std::byte*>(of.data()), of.size());
+    };
+    const failure refused = failure_of([&] { buffer::over(writable(pages.all()), nullptr); });
+    EXPECT_EQ(refused.code, error_code::invalid_argument);
+    EXPECT_NE(refused.message.find("give them for reading"), std::string::npos) << refused.message;
+    const buffer after = buffer::over(writable(pages.all()), nullptr, {.access = host_access::constant});
+    EXPECT_EQ(std::as_const(after).host(), pages.all().data());
+}
+
+TEST(callers_memory, for_reading_has_content_from_the_start) {
+    EXPECT_EQ(failure_of([] { buffer(1, {.access = host_access::constant}); }).code, error_code::invalid_argument);
+    memory_pool pool;
+    EXPECT_EQ(failure_of([&] { pool.acquire(1, {.access = host_access::constant}); }).code,
+              error_code::invalid_argument);
 }
 
 /// A look at the page that two buffers have a part of must not hide from one that it was written.

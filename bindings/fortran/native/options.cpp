@@ -19,10 +19,12 @@ host_access host_access_of(int mode) {
             return host_access::write_only;
         case 3:
             return host_access::read_write;
+        case 4:
+            return host_access::constant;
         default:
             throw error(error_code::invalid_argument,
                         "the access mode " + std::to_string(mode) +
-                            " was given: BUFFER_READ_ONLY is 1, BUFFER_WRITE_ONLY 2, BUFFER_READ_WRITE 3");
+                            " was given: BUFFER_READ_ONLY is 1, BUFFER_WRITE_ONLY 2, BUFFER_READ_WRITE 3, BUFFER_CONSTANT 4");
     }
 }
 

@@ -186,7 +186,9 @@ void unified::mark_device_dirty(extent part) {
 }
 
 access unified::use_of_shader() const noexcept {
-    return bytes_.options().access == host_access::write_only ? access::read : access::read_write;
+    const host_access hosts = bytes_.options().access;
+    const bool only_reads = hosts == host_access::write_only || hosts == host_access::constant;
+    return only_reads ? access::read : access::read_write;
 }
 
 void unified::show() {

@@ -42,9 +42,10 @@ nb::object word_for(Value value, const std::array<std::pair<const char*, Value>,
     return nb::none();
 }
 
-constexpr std::array<std::pair<const char*, host_access>, 3> accesses{{{"read_write", host_access::read_write},
+constexpr std::array<std::pair<const char*, host_access>, 4> accesses{{{"read_write", host_access::read_write},
                                                                        {"read_only", host_access::read_only},
-                                                                       {"write_only", host_access::write_only}}};
+                                                                       {"write_only", host_access::write_only},
+                                                                       {"constant", host_access::constant}}};
 constexpr std::array<std::pair<const char*, memory_hint>, 4> hints{{{"cpu_preferred", memory_hint::cpu_preferred},
                                                                     {"gpu_preferred", memory_hint::gpu_preferred},
                                                                     {"coherent", memory_hint::coherent},

@@ -22,13 +22,16 @@ nb::object over(nb::handle type, nb::handle content, nb::handle shape, nb::handl
     nb::object extents = shape_of(shape, element, size);
     nb::object view = nb::steal(PyMemoryView_FromObject(content.ptr()));  // keeps the bytes in place
     if (!view.is_valid()) nb::raise_python_error();
-    const std::span<std::byte> bytes = bytes_of_object(view, PyBUF_WRITABLE).span();
+    const std::span<std::byte> bytes = bytes_of_object(view).span();
+    buffer_options options;
+    if (nb::cast<bool>(view.attr("readonly"))) options.access = host_access::constant;
     if (bytes.size() != size) {
         throw error(error_code::invalid_argument,
                     nb::str("{} bytes were given for shape {} of {}").format(bytes.size(), extents, dtype).c_str());
     }
-    unibuf::buffer made = unlocked(
-        [&, keep = std::make_shared<kept_object>(std::move(view))] { return unibuf::buffer::over(bytes, keep); });
+    unibuf::buffer made = unlocked([&, keep = std::make_shared<kept_object>(std::move(view))] {
+        return unibuf::buffer::over(bytes, keep, options);
+    });
     return make_buffer(type, std::move(made), std::move(element), std::move(extents));
 }
 

@@ -101,7 +101,7 @@ nb::object typed_buffer::show(shown_array& in, const Take& take, bool read_only)
 }
 
 nb::object typed_buffer::host_by_access() {
-    if (options().access == host_access::read_only) {
+    if (!detail::host_may_write(options().access)) {
         return show(with_rarer().host, [](unibuf::buffer& of) { return of.copy_view(unibuf::host); }, true);
     }
     return show(with_rarer().host, [](unibuf::buffer& of) { return of.host_view(); });
@@ -114,7 +114,8 @@ nb::object typed_buffer::device_by_access() {
         access([where](unibuf::buffer& of) { of.copy_view(where); });  // others may have freed the copy since
         return result;
     }
-    return show(with_rarer().device, [where](unibuf::buffer& of) { return of.copy_view(where); });
+    const bool constant = options().access == host_access::constant;
+    return show(with_rarer().device, [where](unibuf::buffer& of) { return of.copy_view(where); }, constant);
 }
 
 void typed_buffer::look() {
@@ -150,7 +151,9 @@ void typed_buffer::free() {
         wait_for_writers(of);
     });
     looks_later_ = false;
-    unibuf::buffer gone(size_bytes(), options());
+    buffer_options left = options();
+    if (left.access == host_access::constant) left.access = host_access::read_write;  // its memory has been given back
+    unibuf::buffer gone(size_bytes(), left);
     std::swap(bytes_, gone);
     std::optional<rectangle_of_array> of_array;
     if (rarer_) std::swap(rarer_->rectangle, of_array);

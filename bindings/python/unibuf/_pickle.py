@@ -17,8 +17,11 @@ Form = tuple[type[B], tuple[int, ...], Any, dict[str, Any]]
 
 
 def form_of(buffer: B) -> Form[B]:
-    """All but the content."""
-    return type(buffer), buffer.shape, buffer.dtype, buffer._options()
+    """All but the content. Memory of unibuf's own may be written, whatever it was copied from."""
+    options = buffer._options()
+    if options["access"] == "constant":
+        options["access"] = "read_write"
+    return type(buffer), buffer.shape, buffer.dtype, options
 
 
 def content_of(buffer: BufferBase[Any]) -> _native.Memory | bytes | None:

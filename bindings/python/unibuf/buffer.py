@@ -79,6 +79,7 @@ class UnifiedBuffer(ArrayBuffer[T]):
         pinned: Keep the host's copy page-locked, for faster CUDA transfers. Without CUDA it is not, and
             `placement("host")` says why.
         access: What the host does with it: "read_write", "read_only" (a device's output), "write_only" (its input).
+            "constant" is for from_numpy alone: nobody writes it.
         hint: Who should have the memory: None, "cpu_preferred", "gpu_preferred", "coherent" or "streaming".
         device: The space that the buffer is for: how its memory is placed goes by that. None is the default device,
             whose copy `device` is in any case; a block names its space.

@@ -21,9 +21,11 @@ if TYPE_CHECKING:
 def from_numpy(array: NDArray[Any]) -> UnifiedBuffer[Any]:
     """A buffer whose host copy is the array's memory, with what it holds: nothing is copied.
 
-    The array may be written at any time, and counts as written at each access elsewhere, but where its memory is whole
-    pages. Raises InvalidArgumentError where it is not C-contiguous or not writable, and where some of its memory is
-    that of another buffer, which lives.
+    The array may be written at any time; what was written is found as what is written to `host`. An array that is for
+    reading, as np.memmap(..., mode="r") is, makes a buffer for reading: devices read it, and what would write it,
+    anywhere, raises InvalidArgumentError, but mark_host_dirty, which says that somebody else has written the memory.
+    Raises InvalidArgumentError where the array is not C-contiguous, and where some of its memory is that of another
+    buffer, which lives.
     """
     if not isinstance(array, np.ndarray):
         raise TypeError(
@@ -34,18 +36,16 @@ def from_numpy(array: NDArray[Any]) -> UnifiedBuffer[Any]:
         raise TypeError("from_numpy takes an array without a mask; a masked one was given: give its `data` or filled()")
     if array.dtype.hasobject:
         raise TypeError(f"dtype {array.dtype!r} refers to Python objects: elements are plain data")
-    if not array.flags.c_contiguous or not array.flags.writeable:
-        raise InvalidArgumentError(
-            "a buffer over an array needs it C-contiguous and writable: copy_from takes any, and copies"
-        )
+    if not array.flags.c_contiguous:
+        raise InvalidArgumentError("a buffer over an array needs it C-contiguous: copy_from takes any, and copies")
     _check_not_of_buffer(array)
     made: UnifiedBuffer[Any] = _native.over(UnifiedBuffer, array.reshape(-1).view(np.uint8), array.shape, array.dtype)
     return made
 
 
 def from_dlpack(source: Any) -> UnifiedBuffer[Any]:
-    """The same of what exports host memory by DLPack. Raises InvalidArgumentError where that is for reading only, and
-    BufferError for memory of a device."""
+    """The same of what exports host memory by DLPack. Raises BufferError for memory of a device. The unversioned DLPack
+    does not say whether memory may be written: NumPy takes it for memory for reading, and so does this."""
     _check_not_of_buffer(source)
     return from_numpy(host_array_of_dlpack(source))
 

@@ -7,18 +7,18 @@
 
 #include "backends/host/addressed_memory.hpp"
 #include "backends/host/sizes.hpp"
-#include "system/mappings.hpp"
 #include "system/pages.hpp"
 
 namespace unibuf::backends {
 
 class callers_memory final : public addressed_memory {
 public:
-    callers_memory(std::span<std::byte> of, std::shared_ptr<void> keep)
-        : addressed_memory(of.data()), bytes_(of.size()), keep_(std::move(keep)) {}
+    /// `is_private` says that no other process writes its pages.
+    callers_memory(std::span<std::byte> of, std::shared_ptr<void> keep, bool is_private)
+        : addressed_memory(of.data()), bytes_(of.size()), keep_(std::move(keep)), is_private_(is_private) {}
 
     bool whole_pages() const noexcept override { return is_multiple_of(system::page_size()); }
-    bool own_pages_inside() const override { return system::is_private({host_address(), bytes_}); }
+    bool own_pages_inside() const override { return is_private_; }
     bool has_whole_lines() const noexcept override { return is_multiple_of(cache_line); }
 
 private:
@@ -26,6 +26,7 @@ private:
 
     std::size_t bytes_;
     std::shared_ptr<void> keep_;
+    bool is_private_;
 };
 
 }  // namespace unibuf::backends

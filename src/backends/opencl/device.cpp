@@ -51,6 +51,7 @@ facts facts_of(cl_device_id device, const std::string& platform) {
     known.about.own_memory = !unified;
     // A device with memory of its own would copy behind the scenes, uncounted, which is no sharing.
     known.about.aliases_host = unified;
+    known.about.aliases_constant = cpu;
     known.about.aliases_lines = cpu;  // a CPU reads memory where it is, while GPUs map pages
     known.about.asynchronous = true;
     known.about.ends_with_fork = true;
@@ -158,6 +159,10 @@ std::unique_ptr<memory> compute_device::alias(std::span<std::byte> host, const a
                     fmt::format("{} can use host memory in place from multiples of {} bytes on; {} bytes at {:#x} were "
                                 "asked for",
                                 known_.about.description, known_.alias_alignment, host.size(), address));
+    }
+    if (what.access == host_access::constant && !works_in_place()) {
+        throw error(error_code::unsupported,
+                    known_.about.description + " works on copies of host memory, and writes them back to it");
     }
     // GPUs take whole cache lines, or copy. A page-aligned block has the rest of its last line for itself.
     const std::size_t line = known_.alias_alignment == 64 ? 1 : 64;
