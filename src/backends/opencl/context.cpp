@@ -175,8 +175,8 @@ void context::finish(cl_command_queue queue) {
     if (status != success) fail(status, fmt::format("{}: a queue cannot be waited for", description_));
 }
 
-void context::join(std::span<const known_queue> queues) {
-    if (queues.empty()) return;
+std::vector<event> context::join(std::span<const known_queue> queues) {
+    if (queues.empty()) return {};
     std::vector<event> ends(queues.size());
     std::vector<cl_event> natives;
     for (std::size_t i = 0; i < queues.size(); ++i) {
@@ -186,19 +186,33 @@ void context::join(std::span<const known_queue> queues) {
         natives.push_back(ends[i].native());
     }
     set_barrier(handles_.queue, natives);
+    return ends;
 }
 
 void context::forget_released() {
+    release_done();
     const auto is_ours_alone = [](const known_queue& each) {
         return queue_info<cl_uint>(each.queue, queue_reference_count) == 1;
     };
     const auto first = std::ranges::partition(named_, std::not_fn(is_ours_alone)).begin();
     const std::span gone(first, named_.end());
-    join(gone);
+    std::vector<event> ends = join(gone);
+    leaving_.reserve(leaving_.size() + gone.size());
     for (const known_queue& each : gone) forgotten_.insert(each.queue);
-    for (const known_queue& each : gone) release(each);
+    for (std::size_t i = 0; i < gone.size(); ++i) leaving_.push_back({std::move(gone[i]), std::move(ends[i])});
     named_.erase(first, named_.end());
     look_from_ = std::max(least_to_look, 2 * named_.size());
+}
+
+void context::release_done() noexcept {
+    std::erase_if(leaving_, [](leaving_queue& each) {
+        cl_int status = complete;
+        api().clGetEventInfo(each.end.native(), event_command_execution_status, sizeof status, &status, nullptr);
+        if (status > complete) return false;
+        each.end = event();  // goes before its queue
+        release(each.of);
+        return true;
+    });
 }
 
 void context::release(const known_queue& of) noexcept {
@@ -259,10 +273,12 @@ bool context::order(const fence& before, queue on) {
 std::vector<cl_command_queue> context::all_queues() const {
     std::vector<cl_command_queue> result{handles_.queue};
     if (idle_) result.push_back(idle_);
-    for (const known_queue& each : named_) {
+    const auto add = [&](const known_queue& each) {
         result.push_back(each.queue);
         if (each.in_order) result.push_back(each.in_order);
-    }
+    };
+    std::ranges::for_each(named_, add);
+    std::ranges::for_each(leaving_, add, &leaving_queue::of);
     return result;
 }
 

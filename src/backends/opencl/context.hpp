@@ -24,7 +24,8 @@ namespace unibuf::backends::cl {
 /// comes later on the named one wait for it. order() sets barriers on both.
 ///
 /// A queue that the program has released is forgotten. If a hold still names it, its work is on the own queue, which is
-/// behind all that was on the other; a new queue may get its handle, and is known once an access names it.
+/// behind all that was on the other; a new queue may get its handle, and is known once an access names it. It is released
+/// when its work is done: Intel's runtime waits for itself for ever where the last event of a queue takes the queue along.
 class context {
 public:
     /// Where unibuf's commands go.
@@ -104,6 +105,12 @@ private:
         cl_command_queue in_order = nullptr;  // the queue beside one that is out of order
     };
 
+    /// A queue that is forgotten, and whose work may not be done.
+    struct leaving_queue {
+        known_queue of;
+        event end;
+    };
+
     static constexpr std::size_t least_to_look = 8;
 
     cl_command_queue make_queue();
@@ -114,13 +121,14 @@ private:
     known_queue& remember(cl_command_queue named);
     fence end_of(known_queue& of);
 
-    /// Puts the own queue behind these.
-    void join(std::span<const known_queue> queues);
+    /// Puts the own queue behind these, and returns the end of each.
+    std::vector<event> join(std::span<const known_queue> queues);
 
     /// Forgets queues that nobody but this context holds any more. What is on them comes before later work all the
     /// same.
     void forget_released();
-    void release(const known_queue& of) noexcept;
+    void release_done() noexcept;
+    static void release(const known_queue& of) noexcept;
     void set_barrier(cl_command_queue on, std::span<const cl_event> after);
     void set_barrier_out_of_order(cl_command_queue on, cl_event after);
 
@@ -132,6 +140,7 @@ private:
     std::mutex mutex_;
     known_queue own_{};  // the own queue
     std::vector<known_queue> named_;
+    std::vector<leaving_queue> leaving_;
     std::unordered_set<cl_command_queue> forgotten_;  // handles of queues that were named, and have been released
     std::size_t look_from_ = least_to_look;           // so many named queues are worth a look for released ones
     std::uint64_t numbers_ = 1;                       // that queues have got; the own one has 1
