@@ -130,6 +130,9 @@ gpu-parts: needs-demo-test ## What gpu-check needs of Debian, into build/gpu-par
 metal-check: ## On a Mac: build, tests, conv2d, MLX and figures on its GPU; fetches what it needs
 	scripts/metal-check.sh
 
+opencl-check: needs-demo-test ## The OpenCL tests on other implementations: Intel's, rusticl, newer PoCLs, Oclgrind (PARTS=intel)
+	scripts/opencl-check.sh $(or $(PARTS),intel bookworm trixie oclgrind)
+
 deb: needs-demo-test-deb build/venv ## Debian packages, checked by lintian, installed into a Debian of their own and used, in build/deb
 	scripts/deb.sh build/deb
 
@@ -171,12 +174,12 @@ endif
 	PYTHONPYCACHEPREFIX=build/pycache python3 -m py_compile scripts/*.py scripts/mutants/*.py docs/site/*.py tests/docs/*.py tests/gpu/*.py
 	scripts/no-shell.sh
 	scripts/rooms.py
-	shellcheck .ci/run scripts/*.sh tests/docs/*.sh tests/package/*.sh tests/fortran/*.sh tests/unit/*.sh
+	shellcheck .ci/run scripts/*.sh tests/docs/*.sh tests/package/*.sh tests/fortran/*.sh tests/opencl/*.sh tests/unit/*.sh
 
 clean: ## Remove build/
 	rm -rf build
 
-.PHONY: help all build demo cost growth nightly suite gallery mutants planted soak test test-interop test-python wheels test-wheels macos aarch64 musl sanitize sanitize-python bench gpu-check gpu-parts metal-check deb conan abi docs install format lint clean build/venv
+.PHONY: help all build demo cost growth nightly suite gallery mutants planted soak test test-interop test-python wheels test-wheels macos aarch64 musl sanitize sanitize-python bench gpu-check gpu-parts metal-check opencl-check deb conan abi docs install format lint clean build/venv
 
 # The Python that the package is built for and tested with.
 build/venv: needs-test

@@ -1,5 +1,5 @@
 #!/bin/bash
-# install-dependencies.sh TIER...: installs the Debian packages that the tiers (demo, test, compilers, wheels, cross, deb, docs, peers, lint) lack.
+# install-dependencies.sh TIER...: installs the Debian packages that the tiers (demo, test, compilers, wheels, cross, deb, opencl, docs, peers, lint) lack.
 # Without root or passwordless sudo it prints the one command to run, and fails.
 set -euo pipefail
 
@@ -14,6 +14,7 @@ declare -A packages=(
     [wheels]="zlib1g-dev libffi-dev libssl-dev qemu-user-static musl-tools"
     [cross]="python3 python3-venv googletest llvm-19 qemu-user-static libc6-arm64-cross musl"
     [deb]="debhelper dh-python lintian fakeroot dpkg-dev python3-numpy help2man mmdebstrap"
+    [opencl]="mmdebstrap"
     [docs]="doxygen chromium-headless-shell fonts-dejavu-core"
     [peers]="libopencv-core-dev libtrilinos-kokkos-dev libstarpu-dev"
     [lint]="clang-19 libclang-rt-19-dev llvm-19 clang-format-19 clang-tidy-19 shellcheck"

@@ -57,6 +57,7 @@ part wheels make wheels
 part test-wheels make test-wheels
 part deb make deb
 part conan make conan
+part opencl make opencl-check
 part docs make docs
 
 finish

@@ -4,7 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <functional>
+#include <string_view>
 
 #include "backends/opencl/native_copies.hpp"
 #include "containers/room.hpp"
@@ -17,8 +19,28 @@ void check_is_of_host(cl_command_queue queue) {
     }
 }
 
+namespace {
+
+/// Returns whether clFinish may return before work is done that was started by clFlush, as in rusticl of Mesa 22.3;
+/// that of Mesa 25.0 waits.
+bool finishes_early(cl_device_id device) {
+    cl_platform_id platform = nullptr;
+    char name[16] = {};     // longer names are others', and an error
+    char version[32] = {};  // as "22.3.6"
+    int major = 0;
+    return api().clGetDeviceInfo(device, device_platform, sizeof platform, &platform, nullptr) == success &&
+           api().clGetPlatformInfo(platform, platform_name, sizeof name, name, nullptr) == success &&
+           name == std::string_view("rusticl") &&
+           api().clGetDeviceInfo(device, driver_version, sizeof version, version, nullptr) == success &&
+           std::sscanf(version, "%d.", &major) == 1 && major < 25;
+}
+
+}  // namespace
+
 context::context(cl_device_id device, std::string description)
-    : description_(std::move(description)), native_functions_(cl::runs_native_functions(device)) {
+    : description_(std::move(description)),
+      native_functions_(cl::runs_native_functions(device)),
+      finishes_early_(finishes_early(device)) {
     handles_.device = device;
     cl_int status = success;
     handles_.context = api().clCreateContext(nullptr, 1, &device, nullptr, nullptr, &status);
@@ -38,6 +60,7 @@ context::context(const opencl::handles& callers, std::string description)
     : handles_(callers),
       description_(std::move(description)),
       native_functions_(cl::runs_native_functions(callers.device)),
+      finishes_early_(finishes_early(callers.device)),
       own_{.queue = callers.queue, .end = {}, .number = 1} {
     const auto retained = [](cl_int status) {
         if (status != success) fail(status, "the caller's OpenCL objects cannot be kept", error_code::invalid_argument);
@@ -171,6 +194,10 @@ void context::close(const queue_end& end) {
 }
 
 void context::finish(cl_command_queue queue) {
+    if (finishes_early_) {
+        mark(queue).wait();
+        return;
+    }
     const cl_int status = api().clFinish(queue);
     if (status != success) fail(status, fmt::format("{}: a queue cannot be waited for", description_));
 }

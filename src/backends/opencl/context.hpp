@@ -24,8 +24,9 @@ namespace unibuf::backends::cl {
 /// comes later on the named one wait for it. order() sets barriers on both.
 ///
 /// A queue that the program has released is forgotten. If a hold still names it, its work is on the own queue, which is
-/// behind all that was on the other; a new queue may get its handle, and is known once an access names it. It is released
-/// when its work is done: Intel's runtime waits for itself for ever where the last event of a queue takes the queue along.
+/// behind all that was on the other; a new queue may get its handle, and is known once an access names it. It is
+/// released when its work is done: Intel's runtime waits for itself for ever where the last event of a queue takes the
+/// queue along.
 class context {
 public:
     /// Where unibuf's commands go.
@@ -137,6 +138,7 @@ private:
     opencl::handles handles_;
     std::string description_;
     bool native_functions_;
+    bool finishes_early_;
     std::mutex mutex_;
     known_queue own_{};  // the own queue
     std::vector<known_queue> named_;
