@@ -34,7 +34,7 @@ on_intel() {
 in_debian() {
     local programs=$work/$1/programs
     scripts/install-dependencies.sh opencl
-    rm -rf "$work/$1"
+    rm -rf "$programs"
     mkdir -p "$programs"
     cp "$build"/tests/contract_opencl "$build"/tests/unit_tests "$build"/examples/conv2d "$build"/libunibuf.so.* \
         examples/conv2d/picture.png tests/opencl/*.sh "$programs"

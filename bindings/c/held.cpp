@@ -40,6 +40,14 @@ unibuf_status unibuf_hold(unibuf_buffer* buffer, unibuf_space where, size_t offs
     });
 }
 
+unibuf_status unibuf_hold_for_io(unibuf_buffer* buffer, unibuf_access what, size_t offset, size_t size,
+                                 unibuf_held** held) {
+    return attempt([&] {
+        hand_out(held, "a place for what is held",
+                 [&]() -> unibuf_held { return {bytes_of(buffer).io_view(access_of(what), offset, size)}; });
+    });
+}
+
 unibuf_status unibuf_capture_upload(unibuf_buffer* buffer, unibuf_space where, const unibuf_access_options* options,
                                     unibuf_held** held) {
     return attempt([&] {

@@ -8,7 +8,7 @@ module gpu_buffer_control
   implicit none
   private
   public :: create_buffer_over, register_buffer, find_buffer, unregister_buffer
-  public :: prefetch_buffer, discard_copy, discard_content, limit_gpu_memory
+  public :: prefetch_buffer, begin_io, end_io, discard_copy, discard_content, limit_gpu_memory
   public :: transferred_bytes, device_names, use_opencl_queue
   public :: begin_trace, end_trace, recorded_traffic, TRACE_EVENTS, TRACE_CLOSE
   public :: begin_guard, end_guard, GUARD_ALLOW, GUARD_LOG, GUARD_REFUSE
@@ -91,6 +91,29 @@ module gpu_buffer_control
       integer, intent(out), optional :: stat
       character(*), intent(inout), optional :: errmsg
     end subroutine prefetch_buffer
+
+    !> Says that what no page table shows may write the CPU's memory of the buffer until end_io: MPI between processes of
+    !> a machine, RDMA, reads that go past the page cache. Such stores are found by nobody, so the bytes count as written
+    !> all the time: accesses of the GPU move them each time, and may see half of it; what would write them there is
+    !> STATUS_ACCESS_CONFLICT. ACCESS_WRITE discards the old content, so that nothing is fetched; ACCESS_READ_WRITE keeps
+    !> it. get_pointer gives the memory.
+    subroutine begin_io(buffer, access, stat, errmsg) bind(C, name='unibuf_fortran_begin_io')
+      import
+      implicit none
+      type(unified_buffer), intent(in) :: buffer
+      integer, intent(in) :: access
+      integer, intent(out), optional :: stat
+      character(*), intent(inout), optional :: errmsg
+    end subroutine begin_io
+
+    !> Ends all that begin_io of this handle has begun, after the I/O has ended.
+    subroutine end_io(buffer, stat, errmsg) bind(C, name='unibuf_fortran_end_io')
+      import
+      implicit none
+      type(unified_buffer), intent(in) :: buffer
+      integer, intent(out), optional :: stat
+      character(*), intent(inout), optional :: errmsg
+    end subroutine end_io
 
     !> Drops the copy at a device, for its memory. STATUS_ACCESS_CONFLICT where it is the last that is current, or in
     !> use.

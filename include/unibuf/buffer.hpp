@@ -245,6 +245,18 @@ public:
     }
     unibuf::copy_view hold_host(std::size_t offset, std::size_t bytes);
 
+    /// Gives the host's memory to what no page table shows, as a view: reads with O_DIRECT, libaio, io_uring with
+    /// registered buffers, process_vm_writev, MPI between processes of a machine, RDMA. Such stores are found by
+    /// nobody, so the bytes count as written all the time until the view ends, which is to be after the I/O has ended:
+    /// accesses elsewhere move them each time, and may see half of it; what would write them elsewhere throws
+    /// error(access_conflict). `write` discards the old content, so that nothing is fetched; `read_write` keeps it. The
+    /// host may use the memory meanwhile. Throws error(invalid_argument) for `read`, and what host_view() throws.
+    UNIBUF_INLINED unibuf::host_view<std::byte> io_view(access what = access::write, std::size_t offset = 0,
+                                                        std::size_t bytes = rest) {
+        return unibuf::host_view<std::byte>(hold_for_io(what, offset, bytes));
+    }
+    unibuf::copy_view hold_for_io(access what, std::size_t offset, std::size_t bytes);
+
     /// Returns the default device's copy, for reading, or for writing that mark_device_dirty tells of. It waits for
     /// queued work on the bytes, also for such as reads them.
     UNIBUF_INLINED native_memory device() {

@@ -145,6 +145,9 @@ public:
     UNIBUF_INLINED strided_span<T> host() { return {reinterpret_cast<T*>(bytes_.host()), lies_}; }
     UNIBUF_INLINED strided_span<const T> host() const { return {reinterpret_cast<const T*>(bytes_.host()), lies_}; }
     UNIBUF_INLINED unibuf::host_view<T> host_view() { return unibuf::host_view<T>(bytes_.hold_host(0, rest)); }
+    UNIBUF_INLINED unibuf::host_view<T> io_view(access what = access::write) {
+        return unibuf::host_view<T>(bytes_.hold_for_io(what, 0, rest));
+    }
     UNIBUF_INLINED native_memory device() { return bytes_.device(); }
     UNIBUF_INLINED unibuf::copy_view copy_view(space where) { return bytes_.copy_view(where); }
     UNIBUF_INLINED standing_hold bind(space where, access what, const standing_options& options = {}) {

@@ -349,6 +349,15 @@ typedef struct unibuf_held unibuf_held;
 
 UNIBUF_C_API unibuf_status unibuf_hold(unibuf_buffer* buffer, unibuf_space where, size_t offset, size_t size,
                                        unibuf_held** held);
+
+/// Gives the host's memory to what no page table shows, and holds it until unibuf_let_go: reads with O_DIRECT, libaio,
+/// io_uring with registered buffers, process_vm_writev, MPI between processes of a machine, RDMA. Such stores are found
+/// by nobody, so the bytes count as written all the time; let go of them after the I/O has ended. Accesses elsewhere
+/// move them each time, and may see half of it; what would write them elsewhere is UNIBUF_ACCESS_CONFLICT. UNIBUF_WRITE
+/// discards the old content, so that nothing is fetched; UNIBUF_READ_WRITE keeps it.
+UNIBUF_C_API unibuf_status unibuf_hold_for_io(unibuf_buffer* buffer, unibuf_access what, size_t offset, size_t size,
+                                              unibuf_held** held);
+
 /// Puts an upload of these bytes into the CUDA graph that the stream `options->queue` is capturing: each launch copies
 /// what the host's memory holds by then. Nothing moves now. unibuf does not hear of launches, so the program orders
 /// them: a launch reads the host's copy, and writes the one at `where`, which is held until unibuf_let_go: call that

@@ -131,6 +131,10 @@ public:
     UNIBUF_INLINED unibuf::host_view<T> host_view(std::size_t offset = 0, std::size_t count = rest) {
         return unibuf::host_view<T>(bytes_.hold_host(scaled(offset), scaled(count)));
     }
+    UNIBUF_INLINED unibuf::host_view<T> io_view(access what = access::write, std::size_t offset = 0,
+                                                std::size_t count = rest) {
+        return unibuf::host_view<T>(bytes_.hold_for_io(what, scaled(offset), scaled(count)));
+    }
     UNIBUF_INLINED native_memory device() { return bytes_.device(); }
     UNIBUF_INLINED unibuf::copy_view capture_upload(space where, const access_options& options) {
         return bytes_.capture_upload(where, in_bytes(options));

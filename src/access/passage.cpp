@@ -154,7 +154,7 @@ void passage::choose_place() {
     if (lock_->peers()) follow_peers(*lock_, {.part = request_.part, .where = host, .what = access::read});
     request_.where =
         space::from_id(coherence::place_to_fill(lock_->directory, request_.part, lock_->copies.allocated()));
-    if (lock_->holds.upload_of(request_.part)) request_.where = host;
+    if (lock_->holds.stay_at_host(request_.part)) request_.where = host;
 }
 
 void passage::pause() {
@@ -164,7 +164,7 @@ void passage::pause() {
 
 void passage::refuse() const {
     if (lock_->holds.any_standing()) check_not_broken(*lock_, request_);
-    check_not_uploaded(*lock_, request_);
+    check_may_leave_host(*lock_, request_);
 }
 
 /// Learns what other processes may have written; a drop asks them as a read at the host would. Only a mark of all bytes
@@ -297,17 +297,23 @@ byte_ranges written_by_kernel(const region& part) {
 }  // namespace
 
 void let_kernel_write(guarded& state, std::uint64_t lease, const access_request& request) noexcept {
-    if (request.where != host || request.what == access::read || !tracking::kernel::is_by_signal()) return;
+    if (request.where != host || request.what == access::read) return;
+    if (let_kernel_write(state, request.part)) state.holds.note_opened(lease);
+}
+
+bool let_kernel_write(guarded& state, const region& part) noexcept {
+    if (!tracking::kernel::is_by_signal()) return false;
     try {
-        if (state.writes()->let_kernel_write(written_by_kernel(request.part))) state.holds.note_opened(lease);
+        return state.writes()->let_kernel_write(written_by_kernel(part));
     } catch (const std::bad_alloc&) {  // system calls may fail there
+        return false;
     }
 }
 
-void end_kernel_write(const guarded& state, const hold& ended) noexcept {
+void end_kernel_write(const guarded& state, const region& part) noexcept {
     if (!state.writes()) return;
     try {
-        state.writes()->end_kernel_write(written_by_kernel(ended.part));
+        state.writes()->end_kernel_write(written_by_kernel(part));
     } catch (const std::bad_alloc&) {  // these pages count as written from now on
     }
 }
@@ -383,11 +389,16 @@ void check_not_contested(const guarded& state, const access_request& request) {
             trace::last_writes(state.id, contested)));
 }
 
-void check_not_uploaded(const guarded& state, const access_request& request) {
+void check_may_leave_host(const guarded& state, const access_request& request) {
     if (request.what == access::read || request.aim == purpose::drop) return;
-    if (backends::is_host(request.where)) return;
+    if (backends::is_host(request.where) || !state.holds.stay_at_host(request.part)) return;
     const captured_upload* const by = state.holds.upload_of(request.part);
-    if (!by) return;
+    if (!by) {
+        throw error(error_code::access_conflict,
+                    fmt::format("{}: {} was asked for, but an io_view of some of these bytes is out, so that they may "
+                                "be written at the host at any time: write them there, or end it first",
+                                state.name(), describe(request)));
+    }
     throw error(
         error_code::access_conflict,
         fmt::format("{}: {} was asked for, but a graph of the program uploads bytes [{}, {}) from the host to {} "

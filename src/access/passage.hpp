@@ -97,7 +97,10 @@ void now_written(guarded& state, const promise& in, const region& part, space wh
 
 /// Lets system calls write what a lease has at the host, until end_kernel_write; for any other lease it does nothing.
 void let_kernel_write(guarded& state, std::uint64_t lease, const access_request& request) noexcept;
-void end_kernel_write(const guarded& state, const hold& ended) noexcept;
+
+/// Does so for bytes that anybody holds. Returns whether end_kernel_write is to be called.
+bool let_kernel_write(guarded& state, const region& part) noexcept;
+void end_kernel_write(const guarded& state, const region& part) noexcept;
 
 /// Notes that the space of the access is about to overwrite the bytes of it: see coherence/transitions.hpp. REQUIRES:
 /// they are claimed or leased.
@@ -115,6 +118,6 @@ void check_not_lost(guarded& state, const access_request& request);
 void check_not_contested(const guarded& state, const access_request& request);
 
 /// Throws error(access_conflict) for a write elsewhere than at the host of bytes that graphs upload from there.
-void check_not_uploaded(const guarded& state, const access_request& request);
+void check_may_leave_host(const guarded& state, const access_request& request);
 
 }  // namespace unibuf::detail

@@ -121,7 +121,7 @@ unibuf::standing_hold begin_standing(core& of, const access_request& request, co
         passage(locked, request).bring();
     } while (!stop_borrowing(locked, request));
     check_may_stand(*locked, request);  // the lock was let go of meanwhile
-    check_not_uploaded(*locked, request);
+    check_may_leave_host(*locked, request);
     const std::uint64_t ticket = locked->holds.add_standing({.part = request.part,
                                                              .where = request.where,
                                                              .what = request.what,

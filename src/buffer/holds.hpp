@@ -3,7 +3,8 @@
 // A hold is exclusive or undeclared. Leases, and claims of accesses that are under way, are exclusive: two that share a
 // byte exclude each other, unless both are leases that only read. Undeclared holds may be used at any time, without a
 // word: pointers, views, standing holds, and the uploads of graphs. They exclude nobody, but that bytes which graphs
-// upload are written at the host alone. Queued work is what the lease of a device leaves behind.
+// upload, and those of views for I/O, are written at the host alone. Queued work is what the lease of a device leaves
+// behind.
 //
 // What always holds of a table (holds::broken_rule looks at 1 to 4, and debug builds ask after each operation):
 //  1. Two leases that share a byte only read.
@@ -211,8 +212,9 @@ public:
     void end_all_pointers() noexcept;
 
     /// Adds a view. Standing holds at other spaces that are older than it do not get its bytes back until it ends.
-    held_view& add_view(held_ranges& in, const region& part) {
-        return in.add_view({.part = part, .number = next_ticket(), .writes_host = &in == &writers_of_host()});
+    held_view& add_view(held_ranges& in, const region& part, bool unseen = false) {
+        const bool writes = &in == &writers_of_host();
+        return in.add_view({.part = part, .number = next_ticket(), .writes_host = writes, .unseen = unseen});
     }
 
     /// Ends a view of the copy at `where`, and the upload that lasts as long.
@@ -258,6 +260,12 @@ public:
     /// Notes an upload, which keeps the host's copy where it is; that at `where` is kept by the view `of`, which ends
     /// it.
     void add_upload(const held_view& of, byte_range range, space where);
+
+    /// Returns whether bytes of `part` are to be written at the host alone, as long as some are uploaded by graphs, or
+    /// written by what no page table shows.
+    bool stay_at_host(const region& part) const {
+        return upload_of(part) || (undeclared_ && undeclared_->writers_of_host.any_unseen(part));
+    }
 
     /// Returns an upload that shares a byte with `part`, or null.
     const captured_upload* upload_of(const region& part) const noexcept;

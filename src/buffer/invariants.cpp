@@ -28,8 +28,8 @@ const char* broken_uploads(const guarded& state) {
     const coherence::space_set at_host = state.copies.memories().group(coherence::host);
     const char* broken = nullptr;
     state.directory.for_each(state.whole(), [&](const region& piece, const coherence::knowledge& k) {
-        if ((k.current & at_host) != 0 || !state.holds.upload_of(piece)) return;
-        broken = "bytes that a graph uploads are not the newest at the host";
+        if ((k.current & at_host) != 0 || !state.holds.stay_at_host(piece)) return;
+        broken = "bytes that are to be written at the host alone are not current there";
     });
     return broken;
 }

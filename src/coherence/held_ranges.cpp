@@ -21,4 +21,14 @@ byte_ranges held_ranges::of(byte_range range) const {
     return result;
 }
 
+byte_ranges held_ranges::unseen_of(byte_range range) const {
+    byte_ranges result;
+    if (unseen_ == 0) return result;
+    any_view(region(range), [&](const held_view& each) {
+        if (each.unseen) result.add(runs_of(each.part, range));
+        return false;
+    });
+    return result;
+}
+
 }  // namespace unibuf

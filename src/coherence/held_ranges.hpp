@@ -15,6 +15,8 @@ struct held_view {
     region part{};
     std::uint64_t number = 0;  // views are compared by it with standing holds; 0 for one that takes nothing from them
     bool writes_host = false;  // the host may write through it
+    bool unseen = false;       // its memory may be written by what no page table shows: see buffer::io_view
+    bool opened = false;       // system calls can write its pages: see host_writes::let_kernel_write
 
     byte_range range() const noexcept { return part.hull(); }
 };
@@ -28,10 +30,17 @@ public:
     void end_all_pointers() noexcept { pointers_ = {}; }
 
     /// Throws std::bad_alloc.
-    held_view& add_view(held_view added) { return tree_of(added).add(std::move(added)); }
+    held_view& add_view(held_view added) {
+        held_view& result = tree_of(added).add(std::move(added));
+        unseen_ += result.unseen;
+        return result;
+    }
 
     /// REQUIRES: add_view() has returned it, and it has not ended yet.
-    void end_view(held_view& ended) noexcept { tree_of(ended).remove(ended); }
+    void end_view(held_view& ended) noexcept {
+        unseen_ -= ended.unseen;
+        tree_of(ended).remove(ended);
+    }
 
     bool any() const noexcept { return any_pointer() || any_view(); }
     bool any(const region& part) const noexcept;
@@ -50,6 +59,14 @@ public:
         return ranges_.any(part.hull(), shares) || boxes_.any(part.hull(), shares);
     }
 
+    /// Returns whether what no page table shows may write bytes of `part`.
+    bool any_unseen(const region& part) const {
+        return unseen_ != 0 && any_view(part, [](const held_view& each) { return each.unseen; });
+    }
+
+    /// Returns the bytes of `range` that it may write.
+    byte_ranges unseen_of(byte_range range) const;
+
     /// Returns whether pointers, which nobody ends one by one, cover all of `range`.
     bool for_good(byte_range range) const noexcept { return pointers_.bytes_in(range) == range.size(); }
 
@@ -64,6 +81,7 @@ private:
     byte_ranges pointers_;
     tree ranges_;
     tree boxes_;
+    std::size_t unseen_ = 0;  // views that are
 };
 
 }  // namespace unibuf

@@ -37,6 +37,17 @@ void host_writes::expose(const region& part, bool untouched) {
     expose(runs_of(part), untouched);
 }
 
+void host_writes::expose_unseen(const region& part) {
+    if (watch_) {
+        try {
+            for (const byte_range& each : runs_of(part)) assume(each);
+        } catch (const error&) {
+            give_up();
+        }
+    }
+    coherence::expose_unseen(known_, part);
+}
+
 void host_writes::expose(const byte_ranges& ranges, bool untouched) {
     const tracking::new_pointer given{.finds_writes = watch_ != nullptr,
                                       .compares = watch_ && watch_->compares_all(),
@@ -227,7 +238,8 @@ void host_writes::decide(byte_range in, std::size_t written) {
         return;
     }
     if (assumed) {
-        const byte_ranges again = known_.where(in, at_host_and(pointers::assumed));
+        byte_ranges again = known_.where(in, at_host_and(pointers::assumed));
+        again.take_out(writers_.unseen_of(in));
         arm(again);
         coherence::expose(known_, again, pointers::watched);
     }

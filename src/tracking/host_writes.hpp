@@ -39,6 +39,10 @@ public:
     /// nobody has written that copy since it was allocated, and that it was zero then.
     void expose(const region& part, bool untouched);
 
+    /// Notes that what no page table shows may write `part`, of which the host's copy is current, until the view among
+    /// the writers that says so has ended: it is taken for written all the time.
+    void expose_unseen(const region& part);
+
     /// Notes that pages may be there though the program has not written them: the memory was used before, or pinned.
     /// Bytes that nobody has written are zero.
     void memory_was_used() noexcept {

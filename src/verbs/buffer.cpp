@@ -218,6 +218,12 @@ copy_view buffer::hold_host(std::size_t offset, std::size_t bytes) {
     return detail::begin_host_view(core_of(gate_), part(offset, bytes));
 }
 
+copy_view buffer::hold_for_io(access what, std::size_t offset, std::size_t bytes) {
+    const region wanted = request_of(unibuf::host, what, {.offset = offset, .count = bytes}).part;
+    const bool keeps_others = what == access::write && rectangle_ && rectangle_->has_gaps;
+    return detail::begin_io_view(core_of(gate_), wanted, keeps_others ? access::read_write : what);
+}
+
 native_memory buffer::device_by_lock() {
     native_memory result = detail::device_handle(core_of(gate_), part(0, rest));
     result.where = detail::as_named(result.where);

@@ -85,7 +85,7 @@ bool drop_content(core& of, const region& part) {
     ask_to_let_go(locked, host, part);
     wait_for_holds(locked, request);
     check_no_standing(*locked, part, "to discard its content");
-    if (locked->peers() || locked->holds.upload_of(part)) return false;
+    if (locked->peers() || locked->holds.stay_at_host(part)) return false;
     if (locked->holds.host_is_held_for_writing(part)) {
         const bool views = locked->holds.writers_of_host().any_view(part);
         if (views) check_no_pointers(*locked, part, "to discard its content");

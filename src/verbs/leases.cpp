@@ -76,7 +76,7 @@ void end_lease_with(core& of, std::uint64_t ticket, work left) {
         if (left.done.native()) locked->holds.work().reserve(locked->holds.size());  // this lease is one of them
         const hold ended = locked->holds.end(number);
         record_end(*locked, ended);
-        if (ended.opened) end_kernel_write(*locked, ended);
+        if (ended.opened) end_kernel_write(*locked, ended.part);
         if (!left.done.native()) return;
         locked->holds.work().add({.part = ended.part, .where = ended.where.id(), .writes = ended.what != access::read},
                                  std::move(left));
@@ -87,7 +87,7 @@ void end_by_lock(gate& of, std::uint64_t ticket) noexcept {
     end_lease(static_cast<core&>(of), ticket, [](lock& locked, std::uint64_t number) {
         const hold ended = locked->holds.end(number);
         record_end(*locked, ended);
-        if (ended.opened) end_kernel_write(*locked, ended);
+        if (ended.opened) end_kernel_write(*locked, ended.part);
         const bool writes = ended.what != access::read;
         if (!queue_work_of(*locked, ended.where, ended.part, writes, ended.on)) locked.lease_leaves_nothing();
     });

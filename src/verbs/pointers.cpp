@@ -55,18 +55,15 @@ void expose_host_pointer(guarded& state, const region& part) {
     expose_host(state, part);
 }
 
-access_request to_expose(const region& part, const char* verb) {
-    return {.part = part,
-            .where = host,
-            .what = access::read_write,
-            .why = cause::host_pointer,
-            .verb = verb,
-            .keeps_to_mode = false};
+access_request to_expose(const region& part, const char* verb, access what = access::read_write) {
+    return {
+        .part = part, .where = host, .what = what, .why = cause::host_pointer, .verb = verb, .keeps_to_mode = false};
 }
 
 /// Ends a view of the copy at `where`, and gives its bytes back to standing holds.
 void end_view(guarded& state, space where, held_view& ended) noexcept {
     if (ended.number != 0) give_back_bytes_of(state, where, ended);
+    if (ended.opened) end_kernel_write(state, ended.part);
     state.holds.end_view(where.id(), ended);
 }
 
@@ -160,6 +157,33 @@ copy_view begin_host_view(core& of, const region& part) {
         throw;
     }
     return copy_view_of(of, *locked, *way.at(), host, made);
+}
+
+copy_view begin_io_view(core& of, const region& part, access what) {
+    if (what == access::read) {
+        throw error(error_code::invalid_argument,
+                    of.name() +
+                        ": an io_view to read was asked for: what only reads the host's memory needs a read "
+                        "lease there");
+    }
+    check_host_may(of, access::write);
+    lock locked(of);
+    passage way(locked, to_expose(part, "an io_view of", what));
+    way.bring();
+    prepare_to_expose(*locked);
+    held_view& made = locked->holds.add_view(locked->holds.writers_of_host(), part, true);
+    try {
+        locked->any_exposed = true;  // also where this fails half way
+        locked->writes()->expose_unseen(part);
+        if (what == access::write) now_written(*locked, promise(locked->directory, part), part, host);
+        way.at()->untouched = false;
+        locked->any_exposed = coherence::any_exposed(locked->directory);
+        made.opened = let_kernel_write(*locked, part);
+        return copy_view_of(of, *locked, *way.at(), host, made);
+    } catch (...) {
+        end_view(*locked, host, made);
+        throw;
+    }
 }
 
 native_memory device_handle(core& of, const region& part) {

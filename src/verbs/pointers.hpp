@@ -19,6 +19,7 @@ void end_device_handles(core& of);
 
 // These give out and end views. begin_host_view() is of the host's copy, for writing; begin_copy_view() makes a copy
 // current; hold_copy() takes it as it is.
+copy_view begin_io_view(core& of, const region& part, access what);
 copy_view begin_host_view(core& of, const region& part);
 copy_view begin_copy_view(core& of, space where, const region& part);
 copy_view hold_copy(core& of, space where, const region& part);

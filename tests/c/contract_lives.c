@@ -58,8 +58,29 @@ void contract_of_callers_memory(unibuf_space where) {
     free(memory);
 }
 
+static void contract_of_io(unibuf_space where) {
+    unibuf_buffer* const buffer = made(some_bytes, where, UNIBUF_HINT_GPU_PREFERRED);
+    host_writes(buffer, 1);
+    touch(buffer, where, UNIBUF_READ, 0, UNIBUF_REST);
+    unibuf_held* held = NULL;
+    CHECK_STATUS(UNIBUF_INVALID_ARGUMENT, unibuf_hold_for_io(buffer, UNIBUF_READ, 0, UNIBUF_REST, &held));
+    CHECK_STATUS(UNIBUF_INVALID_ARGUMENT, unibuf_hold_for_io(buffer, UNIBUF_WRITE, 0, UNIBUF_REST, NULL));
+    CHECK_OK(unibuf_hold_for_io(buffer, UNIBUF_WRITE, 100, 50, &held));
+    unsigned char* const data = unibuf_held_data(held);
+    for (size_t i = 0; i < 50; ++i) data[i] = noise_at(100 + i, 1);
+    unibuf_lease lease = UNIBUF_LEASE_INIT;
+    if (where != UNIBUF_HOST) {
+        CHECK_STATUS(UNIBUF_ACCESS_CONFLICT, unibuf_acquire(buffer, where, UNIBUF_READ_WRITE, NULL, &lease));
+    }
+    unibuf_let_go(held);
+    touch(buffer, where, UNIBUF_READ_WRITE, 0, UNIBUF_REST);
+    CHECK(host_reads_noise(buffer, 1));
+    unibuf_destroy(buffer);
+}
+
 void contract_of_held_copies(unibuf_space where) {
     const bool device = where != UNIBUF_HOST;
+    contract_of_io(where);
     unibuf_buffer* const buffer = made(some_bytes, where, UNIBUF_HINT_GPU_PREFERRED);
     host_writes(buffer, 1);
     unibuf_held* held = NULL;

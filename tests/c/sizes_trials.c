@@ -204,6 +204,17 @@ TRIAL(hold, size) {
     unibuf_let_go(held);
     return status;
 }
+TRIAL(hold_for_io, offset) {
+    unibuf_held* held = NULL;
+    CHECK_STATUS(UNIBUF_OUT_OF_RANGE, unibuf_hold_for_io(on.buffer, UNIBUF_WRITE, given, 0 - given, &held));
+    return unibuf_hold_for_io(on.buffer, UNIBUF_WRITE, given, 1, &held);
+}
+TRIAL(hold_for_io, size) {
+    unibuf_held* held = NULL;
+    const unibuf_status status = unibuf_hold_for_io(on.buffer, UNIBUF_WRITE, 10, given, &held);
+    unibuf_let_go(held);
+    return status;
+}
 
 // Functions of a buffer, an offset and a size.
 #define RANGE(function)                                                                    \
@@ -343,6 +354,8 @@ const struct trial trials[] = {
     REST(bind, options),
     REFUSED(hold, offset, OUT_OF_RANGE),
     REST(hold, size),
+    REFUSED(hold_for_io, offset, OUT_OF_RANGE),
+    REST(hold_for_io, size),
     REFUSED(sync_to_host, offset, OUT_OF_RANGE),
     REST(sync_to_host, size),
     REFUSED(sync_to_device, offset, OUT_OF_RANGE),

@@ -61,6 +61,23 @@ contains
     buffer = create_buffer_over(field(1:0, :), BUFFER_READ_WRITE, stat=status, errmsg=message)
     call check(status == STATUS_INVALID_ARGUMENT .and. index(message, 'a size of 0') /= 0, trim(message))
     call check(index(trim(message) // '.', ' [unibuf explain invalid_argument].') /= 0, 'it names its section')
+    buffer = create_buffer_over(field, BUFFER_READ_WRITE, MEMORY_GPU_PREFERRED)
+    call begin_io(buffer, ACCESS_WRITE)
+    field = 8
+    lease = acquire_buffer(buffer, device, ACCESS_READ)
+    call release_buffer(lease)
+    if (device /= 'host') then
+      lease = acquire_buffer(buffer, device, ACCESS_WRITE, stat=status, errmsg=message)
+      call check(status == STATUS_ACCESS_CONFLICT .and. index(message, 'io_view') /= 0, trim(message))
+    end if
+    call begin_io(buffer, ACCESS_READ, stat=status)
+    call check(status == STATUS_INVALID_ARGUMENT, 'I/O that only reads needs a lease')
+    call end_io(buffer)
+    call there_and_back(buffer)
+    call read_buffer(buffer, back)
+    call check(all(back == 8), 'what I/O has written is there, and at the GPU')
+    call end_io(buffer)
+    call destroy_unified_buffer(buffer)
     buffer = create_buffer_over(field, BUFFER_CONSTANT, MEMORY_GPU_PREFERRED)
     call sync_to_gpu(buffer)
     call fill_buffer(buffer, 4.0_dp, stat=status, errmsg=message)

@@ -220,3 +220,23 @@ def test_free_waits_for_blocks_of_others_and_is_refused_in_ones_own(space):
     buffer.free()
     assert done
     thread.join()
+
+
+def test_memory_for_io_counts_as_written_as_long_as_its_array_is_there(default_device):
+    default_device("debug:0")
+    buffer = UnifiedBuffer(1000, hint="gpu_preferred").fill(1)
+    buffer.sync_to_device()
+    array = buffer.io_view()
+    for value in (2, 3):
+        array[:] = value
+        assert (buffer.to_numpy() == value).all() and (as_numpy(buffer.device) == value).all()
+    part = array[3:5]
+    del array
+    with pytest.raises(AccessConflictError, match="an io_view of some of these bytes is out"):
+        buffer.fill(1, at="debug:0")
+    del part
+    buffer.fill(4, at="debug:0")
+    kept = buffer.io_view("read_write")
+    assert (kept == 4).all()
+    with pytest.raises(ValueError, match="mode is one of 'write', 'read_write'; 'read' was asked for"):
+        buffer.io_view("read")

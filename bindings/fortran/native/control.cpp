@@ -96,6 +96,14 @@ void unibuf_fortran_prefetch(const handle* buffer, const CFI_cdesc_t* device, co
     });
 }
 
+void unibuf_fortran_begin_io(const handle* buffer, const int* what, int* stat, CFI_cdesc_t* errmsg) {
+    carry_out(stat, errmsg, [&] { buffers().get(*buffer).begin_io(access_of(*what)); });
+}
+
+void unibuf_fortran_end_io(const handle* buffer, int* stat, CFI_cdesc_t* errmsg) {
+    carry_out(stat, errmsg, [&] { buffers().get(*buffer).end_io(); });
+}
+
 void unibuf_fortran_discard(const handle* buffer, const CFI_cdesc_t* device, int* stat, CFI_cdesc_t* errmsg) {
     carry_out(stat, errmsg, [&] { buffers().get(*buffer).bytes().discard(gpu_named(text_of(device))); });
 }

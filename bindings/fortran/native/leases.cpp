@@ -28,13 +28,6 @@ slots<lease_of_handle>& leases() noexcept {
     return all;
 }
 
-access access_of(int what) {
-    if (what >= 1 && what <= 3) return static_cast<access>(what);
-    throw error(error_code::invalid_argument, "the access " + std::to_string(what) +
-                                                  " was asked for: ACCESS_READ is 1, ACCESS_WRITE 2, "
-                                                  "ACCESS_READ_WRITE 3");
-}
-
 }  // namespace
 }  // namespace unibuf::fortran
 

@@ -22,9 +22,10 @@ host_access host_access_of(int mode) {
         case 4:
             return host_access::constant;
         default:
-            throw error(error_code::invalid_argument,
-                        "the access mode " + std::to_string(mode) +
-                            " was given: BUFFER_READ_ONLY is 1, BUFFER_WRITE_ONLY 2, BUFFER_READ_WRITE 3, BUFFER_CONSTANT 4");
+            throw error(
+                error_code::invalid_argument,
+                "the access mode " + std::to_string(mode) +
+                    " was given: BUFFER_READ_ONLY is 1, BUFFER_WRITE_ONLY 2, BUFFER_READ_WRITE 3, BUFFER_CONSTANT 4");
     }
 }
 
@@ -47,6 +48,13 @@ memory_hint hint_of(int hint) {
 }
 
 }  // namespace
+
+access access_of(int what) {
+    if (what >= 1 && what <= 3) return static_cast<access>(what);
+    throw error(error_code::invalid_argument, "the access " + std::to_string(what) +
+                                                  " was asked for: ACCESS_READ is 1, ACCESS_WRITE 2, "
+                                                  "ACCESS_READ_WRITE 3");
+}
 
 std::size_t size_of(std::int64_t bytes) {
     if (bytes > 0) return static_cast<std::size_t>(bytes);

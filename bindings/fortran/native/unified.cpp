@@ -145,6 +145,19 @@ byte_lease unified::acquire(space where, access what, const access_options& opti
     return bytes_.acquire(where, what, options);
 }
 
+void unified::begin_io(access what) {
+    holds_->before_access();
+    copy_view begun = bytes_.io_view(what);
+    const std::lock_guard lock(mutex_);
+    io_.push_back(std::move(begun));
+}
+
+void unified::end_io() noexcept {
+    std::vector<copy_view> ended;
+    const std::lock_guard lock(mutex_);
+    ended.swap(io_);
+}
+
 void unified::fill(const section& pattern) {
     if (pattern.bytes() == 0 && size() != 0) {
         throw error(error_code::invalid_argument, "a pattern without elements was given to fill a buffer with");

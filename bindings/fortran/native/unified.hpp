@@ -9,6 +9,7 @@
 #include <string>
 #include <unibuf/buffer.hpp>
 #include <unibuf/memory_pool.hpp>
+#include <vector>
 
 #include "bindings.hpp"
 #include "gpu.hpp"
@@ -61,6 +62,8 @@ public:
     }
 
     void release_host_pointers();
+    void begin_io(access what);
+    void end_io() noexcept;
     void write(const section& from, std::int64_t offset);
     void read(const section& to, std::int64_t offset);
     void fill(const section& pattern);
@@ -126,6 +129,7 @@ private:
     std::mutex mutex_;  // guards what the device was shown by this handle
     std::shared_ptr<standing_hold> shown_;
     std::shared_ptr<bound_storage> storage_;  // what shaders use, while `shown_` is there
+    std::vector<copy_view> io_;               // what begin_io has begun
     std::optional<copy_view> shown_at_host_;  // used in place of `shown_` where the host is the device
 };
 

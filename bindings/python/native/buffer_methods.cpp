@@ -137,6 +137,17 @@ void discard(nb::handle self, const call_arguments& arguments) {
     of.access([&](unibuf::buffer& bytes) { bytes.discard(at); });
 }
 
+nb::object io_view(nb::handle self, const call_arguments& arguments) {
+    nb::handle mode = none;
+    arguments.take("|O:io_view", {"mode"}, mode);
+    const std::string word =
+        mode.is_none() ? "write" : plain_value<std::string>(mode, "mode is one of 'write', 'read_write'");
+    if (word != "write" && word != "read_write") {
+        throw error(error_code::invalid_argument, "mode is one of 'write', 'read_write'; '" + word + "' was asked for");
+    }
+    return self_of(self).io_view(word == "write" ? access::write : access::read_write);
+}
+
 PyObject* discard_content(PyObject* self, PyObject*) {
     return with_buffer(self, [](typed_buffer& of) {
         of.access([](unibuf::buffer& bytes) { bytes.discard_content(); });
@@ -190,6 +201,14 @@ PyMethodDef methods[] = {
                     "discard($self, space)\n--\n\n"
                     "Drops the copy at a space. Raises AccessConflictError where nobody else is current, or arrays\n"
                     "show it."),
+    method<io_view>(
+        "io_view",
+        "io_view($self, mode='write')\n--\n\n"
+        "An array of the host's memory for what no page table shows: reads with O_DIRECT, io_uring with\n"
+        "registered buffers, MPI between processes of a machine, RDMA. The bytes count as written until the\n"
+        "array, and all that was made of it, has gone, which is to be after the I/O has ended: accesses\n"
+        "elsewhere move them each time, and may see half of it; what would write them elsewhere raises\n"
+        "AccessConflictError. 'write' discards the old content, 'read_write' keeps it."),
     {"discard_content", discard_content, METH_NOARGS,
      "discard_content($self)\n--\n\n"
      "Drops the content: it reads as zero. Raises AccessConflictError while arrays of the host are held."},

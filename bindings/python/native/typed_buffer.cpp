@@ -68,6 +68,11 @@ nb::object typed_buffer::array(nb::handle held, space where, nb::handle shape, n
     return in_python([&] { return wrap(held, shape, element_.dtype, stream, strides); });
 }
 
+nb::object typed_buffer::io_view(unibuf::access what) {
+    memory held(access([what](unibuf::buffer& of) { return of.hold_for_io(what, 0, rest); }));
+    return array(nb::cast(std::move(held)), unibuf::host, shape_, strides(), nb::none());
+}
+
 /// Returns an array over the view. It is kept for the next access, unless the buffer is bound: then each caller gets an
 /// array of its own, as the bytes go back to the hold only when the last array has gone.
 template <class Take>

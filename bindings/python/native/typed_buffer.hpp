@@ -117,6 +117,9 @@ public:
 
     /// Makes an array over `held`, which is memory of any buffer. Its work goes to `stream`, where its library has
     /// arrays of a queue. `strides` are taken when the handle is that the memory is held by: free() changes them.
+    /// Returns an array of the host's memory, which counts as written as long as the array is there.
+    nb::object io_view(unibuf::access what);
+
     nb::object array(nb::handle held, space where, nb::handle shape, nb::handle strides, nb::handle stream) const;
 
     /// Keeps the arrays that were shown no longer; the next access shows new ones.
