@@ -30,11 +30,16 @@ using unibuf::trace_file;
 
 constexpr int found_something = 3;
 
+constexpr const char* limit_of_signal =
+    "writes are found by a handler of SIGSEGV, as UNIBUF_TRACKING is signal: where host pointers are out, read(2) and "
+    "other system calls cannot write. Take a lease for writing at the host, or an io_view, of what they are to write";
+
 /// What was found in the traces of all processes of a program.
 struct diagnosis {
     std::uint64_t moved = 0;
     std::uint64_t least = 0;
     std::string untracked;  // unibuf::trace_file::untracked
+    std::string limit;      // what the way by which writes were found keeps a program from; empty where that is nothing
     std::vector<named_finding> findings;
     std::pair<std::string, counted> largest;  // the line that most was moved for
 
@@ -60,6 +65,7 @@ struct diagnosis {
 void print_text(const diagnosis& of) {
     fmt::print("moved {}, least needed {}\n", readable_bytes(of.moved), readable_bytes(of.least));
     if (!of.untracked.empty()) fmt::print("writes through pointers were not found: {}\n", one_line(of.untracked));
+    if (!of.limit.empty()) fmt::print("{}\n", of.limit);
     // Accesses are taken at their word: nobody sees which elements of a lease a program reads.
     if (of.largest.second.bytes != 0) {
         fmt::print("most was moved for {}: {} in {} transfers. Is all of it used there?\n", one_line(of.largest.first),
@@ -86,6 +92,7 @@ void tell_of_missing_lines(const diagnosis& of) {
 void print_json(const diagnosis& of) {
     nlohmann::ordered_json result{{"moved", of.moved}, {"least", of.least}};
     if (!of.untracked.empty()) result["untracked"] = of.untracked;
+    if (!of.limit.empty()) result["limit"] = of.limit;
     if (of.largest.second.bytes != 0) {
         result["most_moved"] = {
             {"line", of.largest.first}, {"bytes", of.largest.second.bytes}, {"transfers", of.largest.second.transfers}};
@@ -188,6 +195,8 @@ void add_doctor(CLI::App& app, const std::vector<std::string>& program) {
             if (traces.all().empty()) fmt::print(stderr, "unibuf: {} has not used unibuf\n", program.front());
             const std::vector<fs::path> all = traces.all();
             for (const fs::path& each : all) found.add(trace_with_lines(each.string()), all.size() > 1);
+            const char* const tracking = std::getenv("UNIBUF_TRACKING");
+            if (tracking && tracking == std::string_view("signal")) found.limit = limit_of_signal;
         }
         *as_json ? print_json(found) : print_text(found);
         tell_of_missing_lines(found);

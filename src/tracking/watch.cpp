@@ -328,7 +328,7 @@ mechanism about() {
     if (!kernel::is_by_signal()) return {true, "userfaultfd and PAGEMAP_SCAN"};
     return {true,
             "a handler of SIGSEGV, as UNIBUF_TRACKING is signal. Where host pointers are out, read(2) and other system "
-            "calls cannot write: take a host lease of what they are to write"};
+            "calls cannot write: take a lease for writing at the host, or an io_view, of what they are to write"};
 }
 
 }  // namespace unibuf::tracking

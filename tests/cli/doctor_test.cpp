@@ -96,6 +96,12 @@ TEST(the_doctor, says_first_that_writes_are_not_found_here_and_why) {
     EXPECT_EQ(examine_refused("device", "untracked_writes").status, 0) << "the call finds them";
 }
 
+TEST(the_doctor, says_what_tracking_by_a_signal_keeps_a_program_from) {
+    const outcome by_signal = examine({"round_trip", "mended"}, {}, {{"UNIBUF_TRACKING", "signal"}});
+    EXPECT_NE(by_signal.out.find("read(2) and other system calls cannot write"), std::string::npos) << by_signal.out;
+    EXPECT_EQ(examine({"round_trip", "mended"}).out.find("read(2)"), std::string::npos);
+}
+
 TEST(the_doctor, counts_what_had_not_changed_with_what_had_hardly_changed) {
     const auto found = nlohmann::json::parse(examine({"all_marked"}, {"--json"}).out).at("findings");
     ASSERT_EQ(found.size(), 1) << found.dump(2);
