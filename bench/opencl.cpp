@@ -42,6 +42,11 @@ struct functions {
                          std::size_t bytes, waits, void* const*, void**, status*);
     status (*enqueue_unmap)(queue, memory, void*, waits, void* const*, void**);
     status (*finish)(queue);
+    _cl_context* (*create_context)(const void* properties, std::uint32_t devices, _cl_device_id* const*, void*, void*,
+                                   status*);
+    queue (*create_queue)(_cl_context*, _cl_device_id*, std::uint64_t properties, status*);
+    status (*release_context)(_cl_context*);
+    status (*release_queue)(queue);
 };
 
 template <class Function>
@@ -65,6 +70,10 @@ const functions& api() {
         find(found.enqueue_map, "clEnqueueMapBuffer");
         find(found.enqueue_unmap, "clEnqueueUnmapMemObject");
         find(found.finish, "clFinish");
+        find(found.create_context, "clCreateContext");
+        find(found.create_queue, "clCreateCommandQueue");
+        find(found.release_context, "clReleaseContext");
+        find(found.release_queue, "clReleaseCommandQueue");
         return found;
     }();
     return all;
@@ -132,6 +141,23 @@ void unmap(queue on, memory of, void* mapped) {
     check(api().enqueue_unmap(on, of, mapped, 0, nullptr, nullptr), "an unmap");
     finish(on);
 }
+
+_cl_context* create_context(_cl_device_id* on) {
+    status answer = 0;
+    _cl_context* const made = api().create_context(nullptr, 1, &on, nullptr, nullptr, &answer);
+    check(answer, "a context");
+    return made;
+}
+
+queue create_queue(_cl_context* in, _cl_device_id* on) {
+    status answer = 0;
+    queue const made = api().create_queue(in, on, 0, &answer);
+    check(answer, "a queue");
+    return made;
+}
+
+void release(_cl_context* gone) noexcept { api().release_context(gone); }
+void release(queue gone) noexcept { api().release_queue(gone); }
 
 void finish(queue on) { check(api().finish(on), "a wait"); }
 

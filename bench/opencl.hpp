@@ -66,4 +66,10 @@ void unmap(queue on, memory of, void* mapped);
 
 void finish(queue on);
 
+/// Makes a context of one device, and a queue in it. Both are released by their release().
+_cl_context* create_context(_cl_device_id* on);
+queue create_queue(_cl_context* in, _cl_device_id* on);
+void release(_cl_context* gone) noexcept;
+void release(queue gone) noexcept;
+
 }  // namespace bench::opencl
