@@ -1,11 +1,13 @@
 """A process loads the package once; what is asked for beyond that is refused, and ruins nothing."""
 
+import os
 import shutil
 import subprocess
 import sys
 
 import pytest
 import unibuf
+from conftest import usable
 
 IN_A_SUB_INTERPRETER = """
 try:
@@ -84,3 +86,21 @@ def test_the_module_exports_nothing_of_the_standard_library():
     shared = {"_ZN6unibuf6detail13default_spaceE", "_ZN6unibuf6detail13thread_numberE"}  # with the library beside it
     names = {name for name in names if not name.startswith("UNIBUF_")}  # of versions
     assert names <= {"PyInit__native", "unibuf_is_inside"} | shared
+
+def test_the_loader_of_pyopencl_serves_where_the_system_has_none(tmp_path):
+    """As after `pip install 'pyopencl[pocl]'` on a system without OpenCL: here the system's loader cannot be loaded."""
+    usable("opencl:0")
+    pytest.importorskip("pyopencl", reason="pyopencl is not installed")
+    for name in ("libOpenCL.so.1", "libOpenCL.so"):
+        (tmp_path / name).write_text("no library")
+    program = """
+import unibuf
+buffer = unibuf.UnifiedBuffer(100, hint="gpu_preferred").fill(3)
+with buffer.read_write("opencl:0") as array:
+    array += 1
+print(buffer.host[5])
+"""
+    environment = {**os.environ, "LD_LIBRARY_PATH": str(tmp_path)}
+    environment.pop("PYOPENCL_HOME", None)
+    done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=False)
+    assert (done.stdout, done.returncode) == ("4.0\n", 0), done.stderr

@@ -119,6 +119,7 @@ void define_spaces(nb::module_& in) {
     in.def(
         "set_default_timeout", [](nb::handle seconds) { set_default_timeout(timeout_of(seconds)); },
         "seconds"_a.none());
+    in.def("also_load_opencl_from", &detail::also_load_opencl_from);
     in.def("opencl_queue", [](const std::string& where) {
         return unlocked([&] { return reinterpret_cast<std::uintptr_t>(opencl::handles_of(space(where)).queue); });
     });

@@ -1,10 +1,13 @@
 """One array, many memories: no stale read, no needless copy, and every copy can say why it happened."""
 
 from importlib import import_module as _import_module
+from importlib.util import find_spec as _find_spec
+from os import environ as _environ
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 from ._distributions import OURS as _distribution  # noqa: F401, the native module looks for it
 from ._guard import Budget, budget, guard
+from ._native import also_load_opencl_from as _also_load_opencl_from
 from ._native import leave_out_of_places as _leave_out_of_places
 from ._native import version as __version__
 from ._trace import Finding, Trace, Traffic, keep_events, trace, traffic
@@ -97,6 +100,12 @@ __all__ = [
 ]
 
 _leave_out_of_places(list(__path__))
+
+# The wheels of PyOpenCL have an OpenCL loader, and PoCL beside it, for systems that have none. It looks for that variable.
+_pyopencl = _find_spec("pyopencl")
+if _pyopencl and _pyopencl.submodule_search_locations:
+    _folder = _environ.setdefault("PYOPENCL_HOME", _pyopencl.submodule_search_locations[0])
+    _also_load_opencl_from(f"{_folder}/.libs")
 
 if _TYPE_CHECKING:
     from . import dask as dask

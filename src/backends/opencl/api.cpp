@@ -5,9 +5,15 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
+#include <fstream>
+#include <mutex>
+#include <system_error>
 #include <utility>
 
 #include "process/forks.hpp"
+#include "process/lasting.hpp"
+#include "process/mutex.hpp"
 #include "system/loader.hpp"
 
 namespace unibuf::backends::cl {
@@ -19,9 +25,55 @@ struct loaded {
     std::string missing;
 };
 
+/// A folder of the program's that has a loader too; empty where it has named none.
+struct other_folder {
+    process::mutex mutex{process::mutex::rank::renewed};
+    std::string name;
+
+    static other_folder& instance() {
+        static process::lasting<other_folder> only;
+        return *only;
+    }
+};
+
+bool has_platforms(const system::library& loader) {
+    decltype(functions::clGetPlatformIDs) list = nullptr;
+    cl_uint count = 0;
+    return loader.find("clGetPlatformIDs", list) && list(0, nullptr, &count) == success && count != 0;
+}
+
+/// Loads what the .icd files of the folder name: the loader there finds it by its name alone, and only where it was
+/// loaded before.
+void load_drivers_of(const std::string& folder) {
+    std::error_code unreadable;
+    for (const auto& each : std::filesystem::directory_iterator(folder, unreadable)) {
+        if (each.path().extension() != ".icd") continue;
+        std::string name;
+        std::ifstream(each.path()) >> name;
+        if (name.empty() || name.find('/') != std::string::npos) continue;
+        static_cast<void>(system::library({(folder + "/" + name).c_str()}));
+    }
+}
+
+/// Loads the system's loader, or that of the program's folder where the system's knows of no platform.
+system::library load_loader() {
+    const system::library of_system({"libOpenCL.so.1", "libOpenCL.so"});
+    other_folder& other = other_folder::instance();
+    const std::scoped_lock lock(other.mutex);
+    if (other.name.empty() || (of_system && has_platforms(of_system))) return of_system;
+    load_drivers_of(other.name);
+    std::error_code unreadable;  // what the system's loader lacks says enough then
+    for (const auto& each : std::filesystem::directory_iterator(other.name, unreadable)) {
+        if (!each.path().filename().string().starts_with("libOpenCL")) continue;
+        const system::library found({each.path().c_str()});
+        if (found && (!of_system || has_platforms(found))) return found;
+    }
+    return of_system;
+}
+
 loaded load() {
     loaded result;
-    const system::library found({"libOpenCL.so.1", "libOpenCL.so"});
+    const system::library found = load_loader();
     if (!found) {
         result.missing = "the OpenCL loader was not found: " + found.why();
         return result;
@@ -91,6 +143,12 @@ error_code meaning(cl_int status, error_code otherwise) {
 }
 
 }  // namespace
+
+void also_load_from(std::string folder) {
+    other_folder& other = other_folder::instance();
+    const std::scoped_lock lock(other.mutex);
+    other.name = std::move(folder);
+}
 
 const std::string& missing() { return loaded_once().missing; }
 

@@ -143,6 +143,9 @@ struct functions {
     cl_int (*clReleaseEvent)(cl_event);
 };
 
+/// See detail::also_load_opencl_from.
+void also_load_from(std::string folder);
+
 /// Returns why OpenCL cannot be called on this machine; empty where it can. Loads it at the first call.
 const std::string& missing();
 

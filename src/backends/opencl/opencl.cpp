@@ -234,3 +234,9 @@ _cl_mem* memory(const native_memory& copy) {
 }
 
 }  // namespace unibuf::opencl
+
+namespace unibuf::detail {
+
+void also_load_opencl_from(std::string folder) { backends::cl::also_load_from(std::move(folder)); }
+
+}  // namespace unibuf::detail
