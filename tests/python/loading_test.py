@@ -87,6 +87,7 @@ def test_the_module_exports_nothing_of_the_standard_library():
     names = {name for name in names if not name.startswith("UNIBUF_")}  # of versions
     assert names <= {"PyInit__native", "unibuf_is_inside"} | shared
 
+
 def test_the_loader_of_pyopencl_serves_where_the_system_has_none(tmp_path):
     """As after `pip install 'pyopencl[pocl]'` on a system without OpenCL: here the system's loader cannot be loaded."""
     usable("opencl:0")

@@ -101,7 +101,7 @@ __all__ = [
 
 _leave_out_of_places(list(__path__))
 
-# The wheels of PyOpenCL have an OpenCL loader, and PoCL beside it, for systems that have none. It looks for that variable.
+# The wheels of PyOpenCL have an OpenCL loader, and PoCL beside it, for systems that have none; it reads PYOPENCL_HOME.
 _pyopencl = _find_spec("pyopencl")
 if _pyopencl and _pyopencl.submodule_search_locations:
     _folder = _environ.setdefault("PYOPENCL_HOME", _pyopencl.submodule_search_locations[0])
