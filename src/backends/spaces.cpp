@@ -17,6 +17,7 @@
 
 #include "process/forks.hpp"
 #include "process/mutex.hpp"
+#include "process/starting_driver.hpp"
 #include "unibuf/detail/gate.hpp"
 #include "unibuf/error.hpp"
 
@@ -173,6 +174,7 @@ private:
         which.searched = true;
         which.unavailable = "another thread was looking for it when this process was forked off";
         try {
+            const process::starting_driver until_it_is_known;
             discovery found = which.discover();
             which.unavailable = std::move(found.unavailable);
             for (auto& each : found.devices) add_locked(which.name, std::move(each));

@@ -10,6 +10,9 @@ namespace unibuf::system {
 /// that cannot be told, as for lack of descriptors.
 std::optional<std::uint64_t> begin_of(std::uint32_t process);
 
+/// Returns whether the calling thread is the one that the process began with.
+bool is_main_thread() noexcept;
+
 /// Gives the calling thread a name, of at most 15 characters, for debuggers and lists of threads.
 void name_this_thread(const char* name) noexcept;
 

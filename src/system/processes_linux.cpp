@@ -1,6 +1,7 @@
 // system/processes_linux.cpp: what is asked of the operating system about processes and threads, on Linux.
 #include <fcntl.h>
 #include <pthread.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -32,6 +33,8 @@ std::optional<std::uint64_t> begin_of(std::uint32_t process) {
     fields >> begin;
     return begin;
 }
+
+bool is_main_thread() noexcept { return ::syscall(SYS_gettid) == ::getpid(); }  // musl has had no gettid()
 
 void name_this_thread(const char* name) noexcept { ::pthread_setname_np(::pthread_self(), name); }
 

@@ -19,6 +19,8 @@ std::optional<std::uint64_t> begin_of(std::uint32_t process) {
     return static_cast<std::uint64_t>(begin.tv_sec) * 1'000'000 + static_cast<std::uint64_t>(begin.tv_usec);
 }
 
+bool is_main_thread() noexcept { return ::pthread_main_np() == 1; }
+
 void name_this_thread(const char* name) noexcept { ::pthread_setname_np(name); }
 
 }  // namespace unibuf::system

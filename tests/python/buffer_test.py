@@ -316,7 +316,7 @@ def test_no_view_without_axes():
 
 
 @pytest.mark.parametrize("options, error, why", [
-    ({"access": "x"}, ValueError, "access is one of 'read_write', 'read_only', 'write_only', 'constant'; 'x' was asked"),
+    ({"access": "x"}, ValueError, "access is one of 'read_write', 'read_only', 'write_only', 'constant'; 'x' was"),
     ({"hint": "x"}, ValueError, "hint is one of 'cpu_preferred', 'gpu_preferred', 'coherent', 'streaming'; 'x' was"),
     ({"tracking": "x"}, ValueError, "tracking is one of 'auto', 'off'; 'x' was asked for"),
     ({"device": "x"}, ValueError, "\"x\" is no name of a space: 'host', or a kind and a number as in 'opencl:0'"),

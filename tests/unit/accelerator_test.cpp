@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstdlib>
 #include <fstream>
 #include <iterator>
 #include <latch>
@@ -65,6 +66,30 @@ TEST_F(an_accelerator, loads_no_driver_but_its_own) {
     get_accelerator(device).memory();
     EXPECT_FALSE(is_loaded("libOpenCL.so"));
     EXPECT_FALSE(is_loaded("libEGL.so"));
+}
+
+/// An exit destroys what the libraries of drivers have made, while a thread starts them.
+TEST_F(an_accelerator, is_looked_for_while_the_process_ends) {
+    constexpr const char* variable = "UNIBUF_TEST_EXIT_AFTER";
+    if (!std::getenv(variable)) {
+        for (int microseconds = 500; microseconds < 30'000; microseconds += 1'000) {
+            run_alone(variable, std::to_string(microseconds).c_str());
+        }
+        return;
+    }
+    std::thread([] {
+        for (;;) {
+            try {
+                buffer used(100'000, {.device = space("opencl:0")});
+                used.write(host).release();
+                used.read("opencl:0").release();
+            } catch (const error&) {  // there is none, or the process ends
+            }
+            devices();
+        }
+    }).detach();
+    std::this_thread::sleep_for(std::chrono::microseconds(std::stoi(std::getenv(variable))));
+    std::exit(0);
 }
 
 TEST_F(an_accelerator, tells_what_there_is_and_what_is_held) {

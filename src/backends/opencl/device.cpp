@@ -12,6 +12,7 @@
 #include "backends/opencl/alias.hpp"
 #include "process/lasting.hpp"
 #include "process/mutex.hpp"
+#include "process/starting_driver.hpp"
 
 namespace unibuf::backends::cl {
 namespace {
@@ -81,6 +82,7 @@ context& compute_device::in() {
                     fmt::format("{}: its space has ended, as the program has released its context: see opencl::use",
                                 known_.about.description));
     }
+    const process::starting_driver until_it_is_made;
     const std::lock_guard lock(mutex_);
     if (!context_.load(std::memory_order_relaxed)) {
         context_.store(new context(native_, known_.about.description), std::memory_order_release);
