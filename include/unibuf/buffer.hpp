@@ -249,8 +249,9 @@ public:
     /// registered buffers, process_vm_writev, MPI between processes of a machine, RDMA. Such stores are found by
     /// nobody, so the bytes count as written all the time until the view ends, which is to be after the I/O has ended:
     /// accesses elsewhere move them each time, and may see half of it; what would write them elsewhere throws
-    /// error(access_conflict). `write` discards the old content, so that nothing is fetched; `read_write` keeps it. The
-    /// host may use the memory meanwhile. Throws error(invalid_argument) for `read`, and what host_view() throws.
+    /// error(access_conflict), but in another process that has the buffer, which is not told. `write` discards the old
+    /// content, so that nothing is fetched; `read_write` keeps it. The host may use the memory meanwhile. Throws
+    /// error(invalid_argument) for `read`, and what host_view() throws.
     UNIBUF_INLINED unibuf::host_view<std::byte> io_view(access what = access::write, std::size_t offset = 0,
                                                         std::size_t bytes = rest) {
         return unibuf::host_view<std::byte>(hold_for_io(what, offset, bytes));

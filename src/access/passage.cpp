@@ -338,16 +338,16 @@ void check_allowed(const core& of, const access_request& request) {
 }
 
 void check_content_may_change(const core& of, const access_request& request) {
-    if (of.options().access != host_access::constant || request.what == access::read) return;
+    if (of.options().access != host_access::constant || request.what == access::read || request.part.empty()) return;
     // A mark of the host tells of what somebody else has written there. A copy may go, but the memory of a part of it
     // would be written when the part is needed again.
     const bool is_of_all = request.part == region(byte_range{0, of.bytes});
     if (request.aim == purpose::declare && request.where == host) return;
     if (request.aim == purpose::drop && (is_of_all || !backends::is_host(request.where))) return;
     throw error(error_code::invalid_argument,
-                fmt::format("{}: {} was asked for, but its content is constant: it lies over memory that was given for "
-                            "reading",
-                            of.name(), describe(request)));
+                fmt::format("{}: {}{} was asked for, but its content is constant: it was made over memory for reading",
+                            of.name(), describe(request),
+                            request.where == host_as_device ? ", in the place of the default device," : ""));
 }
 
 void check_host_may(const core& of, access what) {

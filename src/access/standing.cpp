@@ -250,7 +250,7 @@ void end_pause_of_pointers(guarded& state, space where, const region& part) {
 
 void give_back_bytes_of(guarded& state, space where, const held_view& ended) noexcept {
     for (standing& each : state.holds.standing_holds()) {
-        if (each.where == where || each.began_at > ended.number) continue;
+        if (each.where == where || !keeps_from(ended, each)) continue;
         each.maybe_written = each.maybe_written.joined_with(ended.range().clipped_to(each.part.hull()));
     }
 }

@@ -92,7 +92,7 @@ public:
     /// are filled with zero before they are read.
     virtual bool starts_zero() const noexcept { return false; }
 
-    // The next five concern memory of the host's own.
+    // The next six concern memory of the host's own.
 
     /// Returns whether it is pages of the host, from the system and of this memory alone.
     virtual bool whole_pages() const noexcept { return false; }
@@ -104,6 +104,9 @@ public:
     /// Returns the whole mapping that this memory has a part of, where its whole pages are in a mapping that others
     /// have parts of, too, and that outlives them; else empty.
     virtual std::span<std::byte> common_mapping() const noexcept { return {}; }
+
+    /// Returns whether it is memory of the program's own, which nobody gets by freeing it.
+    virtual bool is_programs() const noexcept { return false; }
 
     /// Returns whether nothing else lies in its first and last cache lines.
     virtual bool has_whole_lines() const noexcept { return true; }

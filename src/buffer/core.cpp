@@ -53,7 +53,7 @@ core::core(std::size_t size_bytes, const buffer_options& options, std::unique_pt
 const buffer_options& without_memory(const buffer_options& options) {
     if (options.access != host_access::constant) return options;
     throw error(error_code::invalid_argument,
-                "a constant buffer was asked for without content: it is made over memory that has some (buffer::over)");
+                "a constant buffer was asked for: it is made over memory of the program's own alone (buffer::over)");
 }
 
 std::string guarded::name() const { return fmt::format("buffer #{} ({} bytes)", id, whole().size()); }

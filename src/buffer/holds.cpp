@@ -153,7 +153,7 @@ byte_ranges holds::kept_from(const standing& of, byte_range range) const {
     byte_ranges result = of.pointed.of(range);
     for_each_elsewhere(of, [&](const held_ranges& held) {
         held.any_view(range, [&](const held_view& each) {
-            if (each.number > of.began_at) result.add(runs_of(each.part, range));
+            if (keeps_from(each, of)) result.add(runs_of(each.part, range));
             return false;
         });
     });
@@ -163,7 +163,7 @@ byte_ranges holds::kept_from(const standing& of, byte_range range) const {
 bool holds::keeps_any_from(const standing& of) const noexcept {
     bool result = of.pointed.any();
     for_each_elsewhere(of, [&](const held_ranges& held) {
-        result = result || held.any_view(of.part, [&](const held_view& each) { return each.number > of.began_at; });
+        result = result || held.any_view(of.part, [&](const held_view& each) { return keeps_from(each, of); });
     });
     return result;
 }

@@ -80,6 +80,12 @@ struct standing {
     std::uint32_t caller = 0;         // thread that is calling `how->pause` or `how->resume` now
 };
 
+/// Returns whether a view keeps its bytes from a standing hold elsewhere: one that is newer than the hold, or than its
+/// last resume(), and one of bytes that may be written unseen.
+inline bool keeps_from(const held_view& view, const standing& of) noexcept {
+    return view.unseen || view.number > of.began_at;
+}
+
 /// A graph of the program may copy the range from the host's memory to the copy at `where` at any time. Meanwhile the
 /// bytes are written at the host alone: elsewhere a launch would overwrite them.
 struct captured_upload {

@@ -253,13 +253,16 @@ void fault_watch::unprotect(std::span<std::byte> pages) noexcept {
     }
 }
 
+/// More is not counted: such a page stays open, and counts as written, until its memory goes.
+constexpr std::uint8_t most_opened = 255;
+
 void fault_watch::open(std::span<std::byte> pages) noexcept {
     unprotect(pages);
     const alone only(*this);
     const pages_of found = find(pages);
     for (std::size_t each = found.first; each < found.last; ++each) {
         std::uint8_t& opened = found.in->opened[each];
-        if (opened != 255) ++opened;
+        if (opened != most_opened) ++opened;
     }
 }
 
@@ -268,7 +271,7 @@ void fault_watch::close(std::span<std::byte> pages) noexcept {
     const pages_of found = find(pages);
     for (std::size_t each = found.first; each < found.last; ++each) {
         std::uint8_t& opened = found.in->opened[each];
-        if (opened != 0) --opened;
+        if (opened != 0 && opened != most_opened) --opened;
     }
 }
 

@@ -76,14 +76,16 @@ buffer buffer::over(std::span<std::byte> memory, std::shared_ptr<void> keep, con
         throw error(error_code::invalid_argument,
                     fmt::format("{} bytes of the program's do not fit behind their address", memory.size()));
     }
-    const bool is_constant = options.access == host_access::constant;
-    const auto known = is_constant ? std::nullopt : system::mappings_of(memory);
-    if (known && !known->all_writable) {
-        throw error(
-            error_code::invalid_argument,
-            fmt::format("{} bytes at {} were given to be written, and the system lets nobody write all of them: "
-                        "give them for reading (std::span<const T>, host_access::constant)",
-                        memory.size(), static_cast<const void*>(memory.data())));
+    const auto known = system::mappings_of(memory);
+    const auto refuse = [&](const char* why) {
+        throw error(error_code::invalid_argument, fmt::format("{} bytes at {} were given {}", memory.size(),
+                                                              static_cast<const void*>(memory.data()), why));
+    };
+    if (known && !known->all_readable) refuse("for a buffer, and the system lets nobody read all of them");
+    if (known && !known->all_writable && options.access != host_access::constant) {
+        refuse(
+            "to be written, and the system lets nobody write all of them: give them for reading "
+            "(std::span<const T>, host_access::constant)");
     }
     buffer made(new detail::core(memory.size(), options), 0, memory.size());
     detail::core& core = core_of(made.gate_);

@@ -85,7 +85,7 @@ bool drop_content(core& of, const region& part) {
     ask_to_let_go(locked, host, part);
     wait_for_holds(locked, request);
     check_no_standing(*locked, part, "to discard its content");
-    if (locked->peers() || locked->holds.stay_at_host(part)) return false;
+    if (locked->peers() || locked->holds.upload_of(part)) return false;
     if (locked->holds.host_is_held_for_writing(part)) {
         const bool views = locked->holds.writers_of_host().any_view(part);
         if (views) check_no_pointers(*locked, part, "to discard its content");
@@ -128,6 +128,12 @@ void mark(core& of, access_request request) {
     lock locked(of);
     passage way(locked, request);
     space where = way.where();
+    if (of.options().access == host_access::constant && !way.at()->memory->is_programs()) {
+        throw error(error_code::invalid_argument,
+                    of.name() +
+                        ": to mark the host dirty was asked for, but its content is constant, and the memory "
+                        "that was given for reading has gone back to the program: nobody else writes it");
+    }
     reserve_queued_work(*locked, where);
     queue_work_of(*locked, where, request.part, true, request.on);
     if (const copy* const borrower = locked->copies.borrower_among(where.id())) {

@@ -22,13 +22,14 @@ namespace {
 
 /// Returns where to copy `part` of `source`: all of it is current there, as far as stores of the program are known now.
 /// The lease that follows finds others, and brings what they have written.
-space place_to_copy(core& source, const region& part, core& target) {
+space place_to_copy(core& source, const region& part, core& target, const region& to) {
     coherence::space_set complete = 0;
     {
         const lock locked(source);
         complete = coherence::complete_at(locked->directory, part, locked->copies.allocated());
     }
     const lock locked(target);
+    if (locked->holds.stay_at_host(to)) return host;
     space place = host;
     bool found = coherence::has(complete, coherence::host);
     coherence::for_each_space(complete, [&](coherence::space_id each) {
@@ -128,7 +129,7 @@ void buffer::copy(const buffer& source, std::size_t from, buffer& target, std::s
                                 begin.part.size(), end.part.size()));
     }
     if (!detail::rectangle_between(end.part, begin.part)) return copy_in(unibuf::host);
-    const space where = detail::place_to_copy(begin.of, begin.part, end.of);
+    const space where = detail::place_to_copy(begin.of, begin.part, end.of, end.part);
     try {
         copy_in(where);
     } catch (const error& failed) {

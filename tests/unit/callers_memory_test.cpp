@@ -106,6 +106,46 @@ TEST(callers_memory, that_nobody_can_write_is_refused_as_memory_to_write) {
     EXPECT_EQ(std::as_const(after).host(), pages.all().data());
 }
 
+TEST(callers_memory, that_nobody_can_read_is_refused) {
+    void* const at = ::mmap(nullptr, 5000, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    const std::span memory(static_cast<std::byte*>(at), 5000);
+    for (const host_access access : {host_access::read_write, host_access::constant}) {
+        const failure refused = failure_of([&] { buffer::over(memory, nullptr, {.access = access}); });
+        EXPECT_EQ(refused.code, error_code::invalid_argument);
+        EXPECT_NE(refused.message.find("lets nobody read all of them"), std::string::npos) << refused.message;
+    }
+    ::munmap(at, 5000);
+}
+
+/// To evict it would give nobody memory, and the program's stores there would be lost.
+TEST(callers_memory, is_not_evicted) {
+    const space device("debug:0");
+    std::vector<std::byte> memory(1 << 20);
+    for (const host_access access : {host_access::read_write, host_access::read_only, host_access::constant}) {
+        buffer b = buffer::over(memory, nullptr, {.access = access, .hint = memory_hint::gpu_preferred});
+        b.read(device).release();
+        b.release_host();
+        limit_memory(host, memory_in(host).held + 4096);
+        buffer other(100'000);
+        EXPECT_EQ(failure_of([&] { other.write(host); }).code, error_code::out_of_memory);
+        limit_memory(host, no_memory_limit);
+        memory[7] ^= std::byte{1};
+        b.mark_host_dirty();
+        EXPECT_EQ(b.read(device)[7], memory[7]);
+    }
+}
+
+TEST(callers_memory, for_reading_that_has_gone_back_is_written_by_nobody) {
+    const std::vector<std::byte> memory(5000);
+    const space device("debug:0");
+    buffer b = buffer::over(memory, nullptr, {.hint = memory_hint::gpu_preferred});
+    b.read(device).release();
+    b.discard(host);
+    b.read(host).release();
+    EXPECT_EQ(failure_of([&] { b.mark_host_dirty(); }).code, error_code::invalid_argument);
+    b.view(0, 0).copy_from({});  // writes no byte
+}
+
 TEST(callers_memory, for_reading_has_content_from_the_start) {
     EXPECT_EQ(failure_of([] { buffer(1, {.access = host_access::constant}); }).code, error_code::invalid_argument);
     memory_pool pool;

@@ -243,6 +243,26 @@ TEST(by_signal, lets_system_calls_write_a_lease_until_it_ends) {
     });
 }
 
+/// More views than are counted on one page leave it writable.
+TEST(by_signal, lets_system_calls_write_each_of_many_io_views) {
+    run_by_signal([] {
+        a_buffer tried(8);
+        std::array<int, 2> ends{};
+        ASSERT_EQ(::pipe(ends.data()), 0);
+        std::vector<unibuf::host_view<std::byte>> views;
+        for (std::size_t i = 0; i != 300; ++i) {
+            views.push_back(tried.of().io_view(access::read_write, 8 * i, 8));
+        }
+        while (views.size() > 40) views.pop_back();
+        for (int look = 0; look != 2; ++look) tried.of().read(device).release();
+        ASSERT_EQ(::write(ends[1], "12345678", 8), 8);
+        EXPECT_EQ(::read(ends[0], views[39].data(), 8), 8) << std::strerror(errno);
+        EXPECT_EQ(tried.of().view(8 * 39, 1).read(device)[0], std::byte{'1'});
+        ::close(ends[0]);
+        ::close(ends[1]);
+    });
+}
+
 TEST(by_signal, takes_a_store_that_threads_make_together_for_no_fault_of_the_program) {
     run_by_signal([] {
         a_buffer tried(8);
@@ -322,7 +342,7 @@ TEST(by_signal, says_so_and_what_system_calls_need) {
             if (each.name == "host") about = each.description;
         }
         EXPECT_NE(about.find("UNIBUF_TRACKING"), std::string::npos) << about;
-        EXPECT_NE(about.find("take a host lease"), std::string::npos) << about;
+        EXPECT_NE(about.find("take a lease for writing at the host"), std::string::npos) << about;
     });
 }
 

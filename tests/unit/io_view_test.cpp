@@ -113,6 +113,44 @@ TEST_P(io_view, is_written_nowhere_else) {
     b.write(device_).release();
 }
 
+TEST_P(io_view, takes_copies_from_buffers_at_the_host) {
+    buffer b = made();
+    put(b, noise(count(), 1));
+    b.read(device_).release();
+    for (const bool at_device_alone : {true, false}) {
+        buffer source(count(), {.hint = memory_hint::gpu_preferred});
+        const bytes content_of_source = noise(count(), at_device_alone ? 5 : 6);
+        std::ranges::copy(content_of_source, source.write(device_).data());
+        if (!at_device_alone) source.sync_to_host();
+        const auto view = b.io_view(access::read_write, 10, 20);
+        b.copy_from(source);
+        EXPECT_TRUE(same(content(b, device_), content_of_source));
+    }
+}
+
+TEST_P(io_view, keeps_the_content) {
+    buffer b = made();
+    const auto view = b.io_view(access::read_write, 10, 20);
+    EXPECT_EQ(failure_of([&] { b.discard_content(); }).code, error_code::access_conflict);
+}
+
+TEST_P(io_view, keeps_its_bytes_from_a_device_until_it_ends) {
+    buffer b = made();
+    put(b, noise(count(), 1));
+    standing_hold hold = b.bind(device_, access::read_write);
+    std::byte* const there = hold.native().as<std::byte>();
+    auto view = b.io_view(access::read_write, 200, 10);
+    hold.resume();
+    there[100] = std::byte{11};
+    view.data()[5] = std::byte{55};
+    view.release();
+    EXPECT_EQ(content(b.view(100, 1))[0], std::byte{11});
+    EXPECT_EQ(content(b.view(205, 1))[0], std::byte{55});
+    EXPECT_EQ(there[205], std::byte{55}) << "it is the device's again";
+    there[206] = std::byte{66};
+    EXPECT_EQ(content(b.view(206, 1))[0], std::byte{66});
+}
+
 TEST_P(io_view, waits_for_leases_and_says_what_is_wrong) {
     buffer b = made();
     EXPECT_EQ(failure_of([&] { b.io_view(access::read); }).code, error_code::invalid_argument);

@@ -19,6 +19,7 @@ public:
 
     bool whole_pages() const noexcept override { return is_multiple_of(system::page_size()); }
     bool own_pages_inside() const override { return is_private_; }
+    bool is_programs() const noexcept override { return true; }
     bool has_whole_lines() const noexcept override { return is_multiple_of(cache_line); }
 
 private:
