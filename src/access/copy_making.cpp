@@ -38,7 +38,7 @@ using making = within<struct making_a_copy, core>;
 /// Returns whether the copy is one of the heap, where that is not said to take any time: to look at the clock takes as
 /// long.
 bool takes_no_time(const copies& its_copies, space where) {
-    return where == host && its_copies.bytes() <= tracking::most_compared && !its_copies.options().pinned;
+    return where == host && its_copies.bytes() <= tracking::most_compared() && !its_copies.options().pinned;
 }
 
 /// Returns the copies that `prepare` makes for `where` without the lock.

@@ -264,7 +264,7 @@ void plan_for(const guarded& state, const access_request& request, const region&
         // Comparing finds no store that leaves a byte as it was. So other spaces stay current only where pages are
         // watched, or where they are in the host's own memory.
         const bool by_pages =
-            state.copies.find(coherence::host)->memory->whole_pages() && state.whole().size() > tracking::most_compared;
+            state.copies.find(coherence::host)->memory->whole_pages() && state.whole().size() > tracking::most_compared();
         found_later = by_pages ? ~coherence::space_set{0} : coherence::set_of(host_as_device.id());
     }
     const coherence::queued_works none;
@@ -385,7 +385,7 @@ void check_not_contested(const guarded& state, const access_request& request) {
             "device had newer ones (stores are found by {}): mark_host_dirty, mark_device_dirty or discard says "
             "which stand, of all or of parts{}",
             state.name(), describe(request), contested.begin, contested.end,
-            state.whole().size() > tracking::most_compared ? "pages" : "lines of 64 bytes",
+            state.whole().size() > tracking::most_compared() ? "pages" : "lines of 64 bytes",
             trace::last_writes(state.id, contested)));
 }
 

@@ -6,7 +6,7 @@
 
 namespace unibuf::system {
 
-/// Returns the size of a page: 4 KiB on most machines, 16 KiB on those of Apple.
+/// Returns the size of a page: 4 KiB on most machines, 16 KiB on those of Apple, 64 KiB on many servers of ARM.
 std::size_t page_size() noexcept;
 
 /// Asks for large pages, or for none, under whole pages. Systems that have no such choice do nothing.

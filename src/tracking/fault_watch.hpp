@@ -79,6 +79,7 @@ private:
     static void handle(int number, void* information, void* context) noexcept;
     bool make_writable(std::uintptr_t address) noexcept;
     bool make_all_writable(std::uintptr_t begin, watched& all) noexcept;
+    void unprotect(const pages_of& which) noexcept;
     bool protect_closed(const pages_of& which) noexcept;
     all_watched::iterator find(std::uintptr_t address) noexcept;
     pages_of find(std::span<std::byte> pages) noexcept;

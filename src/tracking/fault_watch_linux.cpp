@@ -240,26 +240,31 @@ bool fault_watch::protect(std::span<std::byte> pages) noexcept {
     return found.in && protect_closed(found);
 }
 
+/// Makes the pages writable, and notes that they are. The caller holds the notes.
+void fault_watch::unprotect(const pages_of& which) noexcept {
+    if (!which.in) return;
+    faults_for_nothing_ = 0;
+    const std::uintptr_t begin = which.base + which.first * system::page_size();
+    const std::uintptr_t end = which.base + which.last * system::page_size();
+    if (set_protection(begin, end, PROT_READ | PROT_WRITE)) {
+        std::fill(&which.in->written[which.first], &which.in->written[which.last], true);
+    } else {  // as one mapping the pages are less
+        make_all_writable(which.base, *which.in);
+    }
+}
+
 void fault_watch::unprotect(std::span<std::byte> pages) noexcept {
     const alone only(*this);
-    const pages_of found = find(pages);
-    if (!found.in) return;
-    faults_for_nothing_ = 0;
-    const std::uintptr_t begin = address_of(pages);
-    if (set_protection(begin, begin + pages.size(), PROT_READ | PROT_WRITE)) {
-        std::fill(&found.in->written[found.first], &found.in->written[found.last], true);
-    } else {  // as one mapping the pages are less
-        make_all_writable(found.base, *found.in);
-    }
+    unprotect(find(pages));
 }
 
 /// More is not counted: such a page stays open, and counts as written, until its memory goes.
 constexpr std::uint8_t most_opened = 255;
 
 void fault_watch::open(std::span<std::byte> pages) noexcept {
-    unprotect(pages);
     const alone only(*this);
     const pages_of found = find(pages);
+    unprotect(found);
     for (std::size_t each = found.first; each < found.last; ++each) {
         std::uint8_t& opened = found.in->opened[each];
         if (opened != most_opened) ++opened;

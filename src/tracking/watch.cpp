@@ -291,7 +291,7 @@ std::unique_ptr<watch> make_watch(std::span<std::byte> memory, own_pages own, st
         if (kernel::is_by_signal()) result->was_used();  // nobody tells which pages were touched
         return result;
     };
-    if (memory.size() <= most_compared || (own != own_pages::all && memory.size() < page)) return made({});
+    if (memory.size() <= most_compared() || (own != own_pages::all && memory.size() < page)) return made({});
     if (own == own_pages::none) return nullptr;
     if (own == own_pages::inside && kernel::is_by_signal()) {
         const auto known = system::mappings_of(memory);

@@ -16,6 +16,7 @@
 
 #include "coherence/byte_range.hpp"
 #include "coherence/byte_ranges.hpp"
+#include "system/pages.hpp"
 #include "tracking/compared.hpp"
 #include "tracking/hot_pages.hpp"
 #include "tracking/kernel.hpp"
@@ -176,9 +177,9 @@ enum class own_pages {
     all,     // those that the memory has a byte of
 };
 
-/// Up to so many bytes are compared, wherever they lie: that takes a tenth of the time that the kernel takes to tell
-/// whether a page was written.
-inline constexpr std::size_t most_compared = 4096;
+/// Up to so many bytes are compared, wherever they lie: the kernel could tell no more than that some of them were
+/// written. For 4 KiB that takes a tenth of the time that the kernel takes.
+inline std::size_t most_compared() noexcept { return system::page_size(); }
 
 /// Makes a watch; null where writes to this memory cannot be found. That is so for a page and more where none are its
 /// own, where the program has a userfaultfd on them already, or where the process would soon have no mapping left.

@@ -12,6 +12,7 @@
 #include "contract/contract.hpp"
 #include "support/sanitizers.hpp"
 #include "support/seeds.hpp"
+#include "system/pages.hpp"
 #include "tracking/kernel.hpp"
 #include "tracking/watch.hpp"
 #include "unibuf/buffer.hpp"
@@ -20,7 +21,7 @@
 namespace unibuf::contract::host_write_suite {
 namespace {
 
-constexpr std::size_t page = 4096;
+const std::size_t page = system::page_size();
 
 buffer_options options_of(space where, memory_hint hint, write_tracking tracking) {
     buffer_options options;
@@ -184,7 +185,7 @@ TEST_P(host_write_contract, the_device_has_what_random_writers_wrote) {
 }
 
 TEST_P(host_write_contract, only_pages_that_were_written_move) {
-    constexpr std::size_t count = 64 * page;
+    const std::size_t count = 64 * page;
     if (!finds(count)) GTEST_SKIP() << tracking::about().description;
     set_transfer_cost(where_, {});
     buffer used = mirrored(count, where_);
@@ -215,7 +216,7 @@ TEST_P(host_write_contract, only_pages_that_were_written_move) {
 }
 
 TEST_P(host_write_contract, a_fresh_buffer_moves_what_was_touched) {
-    constexpr std::size_t count = 64 * page;
+    const std::size_t count = 64 * page;
     if (!finds(count)) GTEST_SKIP() << tracking::about().description;
     set_transfer_cost(where_, {});
     buffer used = mirrored(count, where_);
@@ -230,7 +231,7 @@ TEST_P(host_write_contract, a_fresh_buffer_moves_what_was_touched) {
 }
 
 TEST_P(host_write_contract, a_view_ends_what_it_began) {
-    constexpr std::size_t count = 16 * page;
+    const std::size_t count = 16 * page;
     if (!finds(count)) GTEST_SKIP() << tracking::about().description;
     set_transfer_cost(where_, {});
     buffer used = mirrored(count, where_);
@@ -270,7 +271,7 @@ TEST_P(host_write_contract, a_writer_during_a_transfer_is_found_by_the_next_acce
     if (test::has_thread_sanitizer) {
         GTEST_SKIP() << "a program that writes while its bytes move has a race, and ThreadSanitizer says so";
     }
-    constexpr std::size_t count = 256 * page;
+    const std::size_t count = 256 * page;
     buffer used = mirrored(count, where_);
     volatile std::byte* const old = used.host();
     std::atomic<bool> stop = false;

@@ -199,7 +199,10 @@ private:
 
     static void check(std::span<const std::byte> content) {
         const auto* const words = reinterpret_cast<const word*>(content.data());
-        EXPECT_TRUE(std::all_of(words, words + content.size() / sizeof(word), is_of_program));
+        const word* const end = words + content.size() / sizeof(word);
+        const word* const other = std::find_if_not(words, end, is_of_program);
+        EXPECT_EQ(other, end) << std::hex << *other << " is word " << std::dec << other - words << " of " << end - words
+                              << ", before " << std::find_if(other, end, is_of_program) - words;
     }
 
     shared_buffers& among_;

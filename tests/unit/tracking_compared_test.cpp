@@ -46,7 +46,7 @@ protected:
 byte_range lines(std::size_t first, std::size_t count) { return {first * line, (first + count) * line}; }
 
 TEST_F(a_compared_memory, is_for_a_small_page_and_less) {
-    std::vector<std::byte> page(std::max(system::page_size(), most_compared) + 1);
+    std::vector<std::byte> page(most_compared() + 1);
     EXPECT_EQ(make_watch(page, own_pages::none), nullptr);
     EXPECT_NE(make_watch(std::span(page).first(page.size() - 1), own_pages::none), nullptr);
     EXPECT_EQ(make_watch({}, own_pages::none), nullptr);

@@ -130,7 +130,7 @@ public:
     memory_info memory_now() override { return available_memory().memory; }
 
     std::unique_ptr<memory> allocate(const allocation_request& what) override {
-        if (what.whole_pages || what.bytes > tracking::most_compared) return allocate_pages(what.bytes);
+        if (what.whole_pages || what.bytes > tracking::most_compared()) return allocate_pages(what.bytes);
         return lines::allocate(what.bytes);
     }
 

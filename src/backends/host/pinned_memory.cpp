@@ -9,14 +9,19 @@
 #include "backends/host/pinned_blocks.hpp"
 #include "backends/spaces.hpp"
 #include "process/mutex.hpp"
+#include "system/pages.hpp"
 #include "unibuf/error.hpp"
 
 namespace unibuf::backends {
 namespace {
 
-// Whole pages can be pinned, and watched. Blocks are smaller than a huge page, so that none becomes one, which would be
-// split.
-constexpr arena::measures small{.block = std::size_t{1} << 20, .granule = 4096, .largest = std::size_t{128} << 10};
+// Blocks are smaller than a huge page, so that none becomes one, which would be split.
+constexpr std::size_t block_of_small = std::size_t{1} << 20;
+
+/// Whole pages can be pinned, and watched.
+arena::measures small() noexcept {
+    return {.block = block_of_small, .granule = system::page_size(), .largest = block_of_small / 8};
+}
 
 /// One arena for each device; they are never destroyed, as buffers may go when static objects do.
 struct arenas {
@@ -35,7 +40,7 @@ arena& small_pinned(space by) {
     std::unique_ptr<arena>& found = all.of[by.id()];
     if (!found) {
         found = std::make_unique<arena>(
-            small,
+            small(),
             [by](std::size_t bytes) {
                 return with_room_of_kept([&] { return std::make_unique<pinned_block>(by, bytes); });
             },
@@ -54,7 +59,7 @@ public:
     part_of_block& operator=(const part_of_block&) = delete;
 
     std::span<std::byte> common_mapping() const noexcept override {
-        return {reinterpret_cast<std::byte*>(block_), small.block};
+        return {reinterpret_cast<std::byte*>(block_), block_of_small};
     }
 
 private:

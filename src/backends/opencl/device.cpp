@@ -13,6 +13,7 @@
 #include "process/lasting.hpp"
 #include "process/mutex.hpp"
 #include "process/starting_driver.hpp"
+#include "system/pages.hpp"
 
 namespace unibuf::backends::cl {
 namespace {
@@ -65,7 +66,7 @@ facts facts_of(cl_device_id device, const std::string& platform) {
         {"compute units", fmt::format("{}", info<cl_uint>(device, device_max_compute_units, 0))},
     };
     known.largest_allocation = static_cast<std::size_t>(info<cl_ulong>(device, device_max_mem_alloc_size, 0));
-    known.alias_alignment = cpu ? 64 : 4096;  // vectors need no more than a cache line
+    known.alias_alignment = cpu ? 64 : system::page_size();  // vectors need no more than a cache line
     return known;
 }
 

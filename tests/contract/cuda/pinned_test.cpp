@@ -7,6 +7,7 @@
 #include "backends/host/pinned_blocks.hpp"
 #include "backends/host/pinned_memory.hpp"
 #include "contract/cuda/fixture.hpp"
+#include "system/pages.hpp"
 #include "tracking/watch.hpp"
 #include "unibuf/accelerator.hpp"
 #include "unibuf/statistics.hpp"
@@ -48,6 +49,16 @@ TEST_F(on_the_double, a_pinned_buffer_needs_no_detour) {
         EXPECT_EQ(control().calls("cuMemcpyDtoHAsync"), 1u) << count;
         EXPECT_TRUE(same(host_reads(used), noise(count)));
     }
+}
+
+/// A look at a page hides from another buffer there that it was written.
+TEST_F(cuda_test, pins_no_page_for_two_buffers) {
+    const buffer one = pinned_buffer(5000);
+    const buffer other = pinned_buffer(5000);
+    const auto page_of = [](const buffer& each) {
+        return reinterpret_cast<std::uintptr_t>(each.read(host).data()) / system::page_size();
+    };
+    EXPECT_NE(page_of(one), page_of(other));
 }
 
 TEST_F(cuda_test, counts_what_is_pinned_once) {
