@@ -1,5 +1,6 @@
 // access/joint_passage.cpp: takes several requests through each stage together, and grants all of them or none.
 #include "access/joint_passage.hpp"
+#include "access/kernel_writes.hpp"
 
 #include <atomic>
 #include <cassert>

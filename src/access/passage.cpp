@@ -263,8 +263,8 @@ void plan_for(const guarded& state, const access_request& request, const region&
     if (request.why == cause::host_pointer) {
         // Comparing finds no store that leaves a byte as it was. So other spaces stay current only where pages are
         // watched, or where they are in the host's own memory.
-        const bool by_pages =
-            state.copies.find(coherence::host)->memory->whole_pages() && state.whole().size() > tracking::most_compared();
+        const bool by_pages = state.copies.find(coherence::host)->memory->whole_pages() &&
+                              state.whole().size() > tracking::most_compared();
         found_later = by_pages ? ~coherence::space_set{0} : coherence::set_of(host_as_device.id());
     }
     const coherence::queued_works none;
@@ -285,37 +285,6 @@ void now_written(guarded& state, const promise& in, const region& part, space wh
     state.copies.find(where.id())->untouched = false;
     if (copy* const at_host = state.copies.find(coherence::host)) at_host->untouched = false;
     poison_stale(state, part);
-}
-
-namespace {
-
-/// Returns the bytes that a system call may be told to write for a lease of `part`.
-byte_ranges written_by_kernel(const region& part) {
-    return host_writes::is_scattered(part) ? byte_ranges(part.hull()) : runs_of(part);
-}
-
-}  // namespace
-
-void let_kernel_write(guarded& state, std::uint64_t lease, const access_request& request) noexcept {
-    if (request.where != host || request.what == access::read) return;
-    if (let_kernel_write(state, request.part)) state.holds.note_opened(lease);
-}
-
-bool let_kernel_write(guarded& state, const region& part) noexcept {
-    if (!tracking::kernel::is_by_signal()) return false;
-    try {
-        return state.writes()->let_kernel_write(written_by_kernel(part));
-    } catch (const std::bad_alloc&) {  // system calls may fail there
-        return false;
-    }
-}
-
-void end_kernel_write(const guarded& state, const region& part) noexcept {
-    if (!state.writes()) return;
-    try {
-        state.writes()->end_kernel_write(written_by_kernel(part));
-    } catch (const std::bad_alloc&) {  // these pages count as written from now on
-    }
 }
 
 void about_to_overwrite(guarded& state, const promise& in, const access_request& request) noexcept {

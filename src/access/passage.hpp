@@ -95,13 +95,6 @@ void plan_for(const guarded& state, const access_request& request, const region&
 /// Tells the directory that the space `where`, which has a copy, holds the newest content of `part` from now on.
 void now_written(guarded& state, const promise& in, const region& part, space where) noexcept;
 
-/// Lets system calls write what a lease has at the host, until end_kernel_write; for any other lease it does nothing.
-void let_kernel_write(guarded& state, std::uint64_t lease, const access_request& request) noexcept;
-
-/// Does so for bytes that anybody holds. Returns whether end_kernel_write is to be called.
-bool let_kernel_write(guarded& state, const region& part) noexcept;
-void end_kernel_write(const guarded& state, const region& part) noexcept;
-
 /// Notes that the space of the access is about to overwrite the bytes of it: see coherence/transitions.hpp. REQUIRES:
 /// they are claimed or leased.
 void about_to_overwrite(guarded& state, const promise& in, const access_request& request) noexcept;

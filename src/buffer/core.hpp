@@ -242,7 +242,7 @@ private:
 };
 
 /// Returns the options of a buffer that begins without memory. Throws error(invalid_argument) where it needs some.
-const buffer_options& without_memory(const buffer_options& options);
+buffer_options without_memory(const buffer_options& options);
 
 /// Throws error(not_allocated) where there is no copy.
 void check_allocated(const guarded& state, const copy* its_copy, space where, const char* verb);

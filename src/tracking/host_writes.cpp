@@ -300,17 +300,6 @@ directory host_writes::look() {
     return result;
 }
 
-bool host_writes::let_kernel_write(const byte_ranges& runs) const noexcept {
-    if (!watch_ || !tracking::kernel::is_by_signal()) return false;
-    for (const byte_range& run : runs) watch_->let_kernel_write(run);
-    return true;
-}
-
-void host_writes::end_kernel_write(const byte_ranges& runs) const noexcept {
-    if (!watch_) return;
-    for (const byte_range& run : runs) watch_->end_kernel_write(run);
-}
-
 void host_writes::forget(const region& part) {
     if (!watch_) return;
     const byte_ranges looked_at = is_scattered(part) ? part.hull() : runs_of(part);
@@ -369,30 +358,6 @@ void host_writes::watch_fresh(byte_range in) {
         coherence::expose(known_, each, pointers::watched);
         keep_found();
     }
-}
-
-void host_writes::begin_pinning() {
-    if (!watch_ || watch_->compares_all()) return;
-    try {
-        watch_fresh(known_.whole());
-        memory_was_used();
-        collect(known_.whole());
-        watch_->let_kernel_write(known_.whole());
-        pinning_ = true;
-    } catch (const std::exception&) {
-        give_up();
-    }
-}
-
-void host_writes::end_pinning() noexcept {
-    if (!pinning_) return;
-    try {
-        watch_->end_kernel_write(known_.whole());
-        collect(known_.whole());
-    } catch (const std::exception&) {
-        give_up();
-    }
-    pinning_ = false;
 }
 
 /// Gives up watching: what was written since the last scan is not known.

@@ -1,4 +1,5 @@
-// tracking/own_write.cpp: unibuf's own writes to the host's copy.
+// tracking/own_write.cpp: writes to the host's copy that are not the program's stores: unibuf's own, drivers', the
+// kernel's.
 #include <exception>
 #include <memory>
 #include <utility>
@@ -84,6 +85,41 @@ void host_writes::own_write::end() noexcept {
     } catch (const std::exception&) {
         in_->give_up();
     }
+}
+
+bool host_writes::let_kernel_write(const byte_ranges& runs) const noexcept {
+    if (!watch_ || !tracking::kernel::is_by_signal()) return false;
+    for (const byte_range& run : runs) watch_->let_kernel_write(run);
+    return true;
+}
+
+void host_writes::end_kernel_write(const byte_ranges& runs) const noexcept {
+    if (!watch_) return;
+    for (const byte_range& run : runs) watch_->end_kernel_write(run);
+}
+
+void host_writes::begin_pinning() {
+    if (!watch_ || watch_->compares_all()) return;
+    try {
+        watch_fresh(known_.whole());
+        memory_was_used();
+        collect(known_.whole());
+        watch_->let_kernel_write(known_.whole());
+        pinning_ = true;
+    } catch (const std::exception&) {
+        give_up();
+    }
+}
+
+void host_writes::end_pinning() noexcept {
+    if (!pinning_) return;
+    try {
+        watch_->end_kernel_write(known_.whole());
+        collect(known_.whole());
+    } catch (const std::exception&) {
+        give_up();
+    }
+    pinning_ = false;
 }
 
 }  // namespace unibuf::detail

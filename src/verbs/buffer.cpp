@@ -16,11 +16,8 @@
 #include "access/hold_waits.hpp"
 #include "access/letting_go.hpp"
 #include "access/standing.hpp"
-#include "backends/host/callers_memory.hpp"
-#include "backends/host/taken_bytes.hpp"
 #include "backends/spaces.hpp"
 #include "memory/moves.hpp"
-#include "system/mappings.hpp"
 #include "trace/guards.hpp"
 #include "unibuf/batch.hpp"
 #include "unibuf/detail/sizes.hpp"
@@ -56,44 +53,10 @@ detail::wait_limit checked(const detail::core& core, std::chrono::nanoseconds ti
                 fmt::format("{}: a timeout of {} ns was asked for", core.name(), timeout.count()));
 }
 
-/// Memory of the program's own that is a buffer's, and what keeps it there.
-struct taken_memory {
-    taken_memory(std::shared_ptr<void> keep, std::span<const std::byte> bytes, const std::string& by)
-        : kept(std::move(keep)), taken(bytes, by) {}
-
-    std::shared_ptr<void> kept;
-    backends::taken_bytes taken;  // ends before the memory is given back, which another buffer may get then
-};
-
 }  // namespace
 
 buffer::buffer(std::size_t bytes, const buffer_options& options)
     : gate_(new detail::core(bytes, detail::without_memory(options))), begin_(0), bytes_(bytes) {}
-
-buffer buffer::over(std::span<std::byte> memory, std::shared_ptr<void> keep, const buffer_options& options) {
-    if (memory.size() > detail::most_bytes ||
-        !detail::sum(reinterpret_cast<std::uintptr_t>(memory.data()), memory.size())) {
-        throw error(error_code::invalid_argument,
-                    fmt::format("{} bytes of the program's do not fit behind their address", memory.size()));
-    }
-    const auto known = system::mappings_of(memory);
-    const auto refuse = [&](const char* why) {
-        throw error(error_code::invalid_argument, fmt::format("{} bytes at {} were given {}", memory.size(),
-                                                              static_cast<const void*>(memory.data()), why));
-    };
-    if (known && !known->all_readable) refuse("for a buffer, and the system lets nobody read all of them");
-    if (known && !known->all_writable && options.access != host_access::constant) {
-        refuse(
-            "to be written, and the system lets nobody write all of them: give them for reading "
-            "(std::span<const T>, host_access::constant)");
-    }
-    buffer made(new detail::core(memory.size(), options), 0, memory.size());
-    detail::core& core = core_of(made.gate_);
-    auto kept = std::make_shared<taken_memory>(std::move(keep), memory, core.name());
-    const bool is_own = known && known->all_private;
-    detail::adopt(core, std::make_unique<backends::callers_memory>(memory, std::move(kept), is_own));
-    return made;
-}
 
 buffer& buffer::operator=(buffer&& other) noexcept {
     buffer taken(std::move(other));  // destroys what was here before

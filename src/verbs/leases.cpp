@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "access/hold_waits.hpp"
+#include "access/kernel_writes.hpp"
 #include "access/lease_of.hpp"
 #include "access/passage.hpp"
 #include "access/queued_work.hpp"

@@ -1,17 +1,21 @@
-// verbs/pointers.cpp: gives pointers, handles and views out, and takes them back.
+// verbs/pointers.cpp: gives pointers, handles and views out, takes them back, and takes memory of the program's own.
 #include "verbs/pointers.hpp"
 
 #include <fmt/format.h>
 
 #include <utility>
 
+#include "access/kernel_writes.hpp"
 #include "access/letting_go.hpp"
 #include "access/passage.hpp"
 #include "access/poison.hpp"
 #include "access/recording.hpp"
 #include "access/standing.hpp"
+#include "backends/host/callers_memory.hpp"
+#include "backends/host/taken_bytes.hpp"
 #include "backends/spaces.hpp"
 #include "memory/usage.hpp"
+#include "system/mappings.hpp"
 
 namespace unibuf::detail {
 namespace {
@@ -110,6 +114,27 @@ void end_device_handles(guarded& state) {
         state.holds.end_handles(each.where, state.whole());
         end_pause_of_pointers(state, space::from_id(each.where), state.whole());
     }
+}
+
+/// Memory of the program's own that is a buffer's, and what keeps it there.
+struct taken_memory {
+    taken_memory(std::shared_ptr<void> keep, std::span<const std::byte> bytes, const std::string& by)
+        : kept(std::move(keep)), taken(bytes, by) {}
+
+    std::shared_ptr<void> kept;
+    backends::taken_bytes taken;  // ends before the memory is given back, which another buffer may get then
+};
+
+/// Makes memory that has content the host's copy of a buffer that has none.
+void adopt(core& of, std::unique_ptr<backends::memory> memory) {
+    lock locked(of);
+    copy_list made = host_copy_of(std::move(memory));
+    add_memory(host, of.bytes);  // nothing fails between this and the copy that it is counted for
+    record_allocations(*locked, made);
+    locked->copies.add(std::move(made));
+    now_written(*locked, promise(locked->directory, locked->whole()), locked->whole(), host);
+    record(event_kind::mark, *locked, locked->whole(), host);
+    if (host_may_write(of.options().access)) expose_host_pointer(*locked, locked->whole());
 }
 
 }  // namespace
@@ -270,17 +295,6 @@ void end_copy_view(core& of, space where, view_tag tag) noexcept {
     end_view(*locked, where, view_of(tag));
 }
 
-void adopt(core& of, std::unique_ptr<backends::memory> memory) {
-    lock locked(of);
-    copy_list made = host_copy_of(std::move(memory));
-    add_memory(host, of.bytes);  // nothing fails between this and the copy that it is counted for
-    record_allocations(*locked, made);
-    locked->copies.add(std::move(made));
-    now_written(*locked, promise(locked->directory, locked->whole()), locked->whole(), host);
-    record(event_kind::mark, *locked, locked->whole(), host);
-    if (host_may_write(of.options().access)) expose_host_pointer(*locked, locked->whole());
-}
-
 void check_no_pointers(guarded& state, const region& part, const char* verb) {
     if (!state.holds.host_is_held_for_writing(part)) return;
     const char* const held =
@@ -293,6 +307,31 @@ void check_no_pointers(guarded& state, const region& part, const char* verb) {
 }  // namespace unibuf::detail
 
 namespace unibuf {
+
+buffer buffer::over(std::span<std::byte> memory, std::shared_ptr<void> keep, const buffer_options& options) {
+    if (memory.size() > detail::most_bytes ||
+        !detail::sum(reinterpret_cast<std::uintptr_t>(memory.data()), memory.size())) {
+        throw error(error_code::invalid_argument,
+                    fmt::format("{} bytes of the program's do not fit behind their address", memory.size()));
+    }
+    const auto known = system::mappings_of(memory);
+    const auto refuse = [&](const char* why) {
+        throw error(error_code::invalid_argument, fmt::format("{} bytes at {} were given {}", memory.size(),
+                                                              static_cast<const void*>(memory.data()), why));
+    };
+    if (known && !known->all_readable) refuse("for a buffer, and the system lets nobody read all of them");
+    if (known && !known->all_writable && options.access != host_access::constant) {
+        refuse(
+            "to be written, and the system lets nobody write all of them: give them for reading "
+            "(std::span<const T>, host_access::constant)");
+    }
+    buffer made(new detail::core(memory.size(), options), 0, memory.size());
+    detail::core& core = detail::core_of(made.gate_);
+    auto kept = std::make_shared<detail::taken_memory>(std::move(keep), memory, core.name());
+    const bool is_own = known && known->all_private;
+    detail::adopt(core, std::make_unique<backends::callers_memory>(memory, std::move(kept), is_own));
+    return made;
+}
 
 void copy_view::release() noexcept {
     if (!gate_) return;

@@ -31,9 +31,6 @@ copy_view capture_upload(core& of, access_request request);
 
 void end_copy_view(core& of, space where, view_tag tag) noexcept;
 
-/// Makes `memory`, with the content that it has, the host's copy of a buffer that nobody knows yet.
-void adopt(core& of, std::unique_ptr<backends::memory> memory);
-
 /// Throws error(access_conflict) where pointers or views through which the host writes are out.
 void check_no_pointers(guarded& state, const region& part, const char* verb);
 

@@ -51,13 +51,13 @@ void load_drivers_of(const std::string& folder) {
         std::string name;
         std::ifstream(each.path()) >> name;
         if (name.empty() || name.find('/') != std::string::npos) continue;
-        static_cast<void>(system::library({(folder + "/" + name).c_str()}));
+        static_cast<void>(system::library({(std::filesystem::path(folder) / name).c_str()}));
     }
 }
 
 /// Loads the system's loader, or that of the program's folder where the system's knows of no platform.
 system::library load_loader() {
-    const system::library of_system({"libOpenCL.so.1", "libOpenCL.so"});
+    system::library of_system({"libOpenCL.so.1", "libOpenCL.so"});
     other_folder& other = other_folder::instance();
     const std::scoped_lock lock(other.mutex);
     if (other.name.empty() || (of_system && has_platforms(of_system))) return of_system;

@@ -1,5 +1,7 @@
-/* tests/doubles/pages/pages.c: a system with larger pages, for programs that preload it: UNIBUF_TEST_PAGE says how large they are.
- * Memory begins at multiples of them, and is as many whole ones. What the kernel marks and protects stays 4 KiB. */
+// tests/doubles/pages/pages.c: a system with larger pages, for programs that preload it.
+//
+// UNIBUF_TEST_PAGE says how large they are. Memory begins at multiples of them, and is as many whole ones. What the
+// kernel marks and protects stays 4 KiB.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdint.h>
@@ -20,7 +22,7 @@ long sysconf(int name) {
 }
 
 static void* map(void* at, size_t bytes, int protection, int flags, int file, off_t offset) {
-    return (void*)syscall(SYS_mmap, at, bytes, protection, flags, file, offset); /* NOLINT(performance-no-int-to-ptr) */
+    return (void*)syscall(SYS_mmap, at, bytes, protection, flags, file, offset);  // NOLINT(performance-no-int-to-ptr)
 }
 
 void* mmap(void* at, size_t bytes, int protection, int flags, int file, off_t offset) {
