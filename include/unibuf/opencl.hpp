@@ -190,10 +190,12 @@ UNIBUF_INLINED inline void enqueue(_cl_kernel* kernel, const nd_range& items, co
 
 }  // namespace unibuf::opencl
 
-namespace unibuf::detail {
+namespace unibuf {
+namespace detail {
 
 /// Names a folder that has another OpenCL loader, libOpenCL*.so*: it is taken where the system has none, or one without
 /// a platform. For the Python package, which names that of PyOpenCL before anybody looks for devices.
 UNIBUF_API void also_load_opencl_from(std::string folder);
 
-}  // namespace unibuf::detail
+}  // namespace detail
+}  // namespace unibuf

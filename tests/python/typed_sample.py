@@ -67,6 +67,7 @@ def described(buffer: UnifiedBuffer[np.float32]) -> None:
 
 def accessed(buffer: UnifiedBuffer[np.float32]) -> None:
     assert_type(buffer.host, NDArray[np.float32])
+    assert_type(buffer.io_view("read_write"), NDArray[np.float32])
     assert_type(buffer.device, Any)
     assert_type(buffer.allocate(host=True, device=False), UnifiedBuffer[np.float32])
     with buffer.read("host", offset=1, count=2, timeout=1.5, stream=None) as array:
