@@ -306,8 +306,8 @@ void check_allowed(const core& of, const access_request& request) {
     if (request.aim == purpose::use && request.where == host && request.keeps_to_mode) check_host_may(of, request.what);
 }
 
-void check_content_may_change(const core& of, const access_request& request) {
-    if (of.options().access != host_access::constant || request.what == access::read || request.part.empty()) return;
+void check_constant(const core& of, const access_request& request) {
+    if (request.what == access::read || request.part.empty()) return;
     // A mark of the host tells of what somebody else has written there. A copy may go, but the memory of a part of it
     // would be written when the part is needed again.
     const bool is_of_all = request.part == region(byte_range{0, of.bytes});

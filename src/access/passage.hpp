@@ -106,7 +106,12 @@ void before_device_writes(guarded& state, const region& part, space where, bool 
 /// Throws error(invalid_argument) where the host's access mode that the buffer was created with is against the access.
 void check_allowed(const core& of, const access_request& request);
 void check_host_may(const core& of, access what);
-void check_content_may_change(const core& of, const access_request& request);
+void check_constant(const core& of, const access_request& request);
+
+/// Throws error(invalid_argument) where the access would write what is constant.
+inline void check_content_may_change(const core& of, const access_request& request) {
+    if (of.options().access == host_access::constant) check_constant(of, request);
+}
 void check_not_lost(guarded& state, const access_request& request);
 void check_not_contested(const guarded& state, const access_request& request);
 

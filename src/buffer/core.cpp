@@ -50,8 +50,7 @@ core::core(std::size_t size_bytes, const buffer_options& options, std::unique_pt
     state_.with_seldom_used().pooled = std::move(of);
 }
 
-buffer_options without_memory(const buffer_options& options) {
-    if (options.access != host_access::constant) return options;
+void refuse_constant() {
     throw error(error_code::invalid_argument,
                 "a constant buffer was asked for: it is made over memory of the program's own alone (buffer::over)");
 }

@@ -241,8 +241,12 @@ private:
     guarded state_;
 };
 
-/// Returns the options of a buffer that begins without memory. Throws error(invalid_argument) where it needs some.
-buffer_options without_memory(const buffer_options& options);
+[[noreturn]] void refuse_constant();
+
+/// Throws error(invalid_argument) where a buffer with these options cannot begin without memory.
+inline void check_needs_no_memory(const buffer_options& options) {
+    if (options.access == host_access::constant) refuse_constant();
+}
 
 /// Throws error(not_allocated) where there is no copy.
 void check_allocated(const guarded& state, const copy* its_copy, space where, const char* verb);

@@ -258,7 +258,8 @@ std::uint64_t pool_state::held_at(space where) {
 }
 
 core* pool_state::make(std::size_t bytes, const buffer_options& options, const pool_key& key) const {
-    return new core(bytes, without_memory(options), std::make_unique<pool_tag>(key, id_, counters_));
+    check_needs_no_memory(options);
+    return new core(bytes, options, std::make_unique<pool_tag>(key, id_, counters_));
 }
 
 }  // namespace unibuf::detail

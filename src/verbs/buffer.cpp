@@ -56,7 +56,7 @@ detail::wait_limit checked(const detail::core& core, std::chrono::nanoseconds ti
 }  // namespace
 
 buffer::buffer(std::size_t bytes, const buffer_options& options)
-    : gate_(new detail::core(bytes, detail::without_memory(options))), begin_(0), bytes_(bytes) {}
+    : gate_((detail::check_needs_no_memory(options), new detail::core(bytes, options))), begin_(0), bytes_(bytes) {}
 
 buffer& buffer::operator=(buffer&& other) noexcept {
     buffer taken(std::move(other));  // destroys what was here before

@@ -13,6 +13,7 @@
 #include "pool/all_pools.hpp"
 #include "support/fake_device.hpp"
 #include "support/own_process.hpp"
+#include "support/sanitizers.hpp"
 #include "unit/common.hpp"
 
 namespace unibuf::test::accelerator_test {
@@ -70,6 +71,7 @@ TEST_F(an_accelerator, loads_no_driver_but_its_own) {
 
 /// An exit destroys what the libraries of drivers have made, while a thread starts them.
 TEST_F(an_accelerator, is_looked_for_while_the_process_ends) {
+    if (has_address_sanitizer || has_thread_sanitizer) GTEST_SKIP() << "at an exit it looks at all that threads have";
     constexpr const char* variable = "UNIBUF_TEST_EXIT_AFTER";
     if (!std::getenv(variable)) {
         for (int microseconds = 500; microseconds < 30'000; microseconds += 1'000) {
