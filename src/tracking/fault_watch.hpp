@@ -57,8 +57,8 @@ public:
 private:
     struct watched {
         std::uintptr_t end = 0;
-        std::unique_ptr<bool[]> written{};         // of each page
-        std::unique_ptr<std::uint8_t[]> opened{};  // how often each page is
+        std::unique_ptr<bool[]> written{};          // of each page
+        std::unique_ptr<std::uint32_t[]> opened{};  // how often each page is
     };
     using all_watched = std::map<std::uintptr_t, watched>;  // key: where the pages begin
 

@@ -185,7 +185,7 @@ bool fault_watch::add(std::span<std::byte> pages) noexcept {
         all_watched one;
         one.emplace(begin, watched{.end = begin + pages.size(),
                                    .written = std::make_unique<bool[]>(count),
-                                   .opened = std::make_unique<std::uint8_t[]>(count)});
+                                   .opened = std::make_unique<std::uint32_t[]>(count)});
         std::fill_n(one.begin()->second.written.get(), count, true);
         const alone only(*this);
         const auto next = all_.lower_bound(begin);
@@ -258,16 +258,12 @@ void fault_watch::unprotect(std::span<std::byte> pages) noexcept {
     unprotect(find(pages));
 }
 
-/// More is not counted: such a page stays open, and counts as written, until its memory goes.
-constexpr std::uint8_t most_opened = 255;
-
 void fault_watch::open(std::span<std::byte> pages) noexcept {
     const alone only(*this);
     const pages_of found = find(pages);
     unprotect(found);
     for (std::size_t each = found.first; each < found.last; ++each) {
-        std::uint8_t& opened = found.in->opened[each];
-        if (opened != most_opened) ++opened;
+        ++found.in->opened[each];
     }
 }
 
@@ -275,8 +271,8 @@ void fault_watch::close(std::span<std::byte> pages) noexcept {
     const alone only(*this);
     const pages_of found = find(pages);
     for (std::size_t each = found.first; each < found.last; ++each) {
-        std::uint8_t& opened = found.in->opened[each];
-        if (opened != 0 && opened != most_opened) --opened;
+        std::uint32_t& opened = found.in->opened[each];
+        if (opened != 0) --opened;  // pages that were added anew meanwhile are not open
     }
 }
 

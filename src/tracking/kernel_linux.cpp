@@ -78,14 +78,7 @@ std::size_t mappings_of_a_process() {
     return most;
 }
 
-/// Threads have been seen to lose stores by a signal where pages are larger.
-constexpr std::size_t page_of_signal = 4096;
-
-const char* by_signal() noexcept {
-    return system::page_size() == page_of_signal
-               ? "; UNIBUF_TRACKING=signal finds writes without it, by a handler of SIGSEGV"
-               : "";
-}
+constexpr const char* by_signal = "UNIBUF_TRACKING=signal finds writes without it, by a handler of SIGSEGV";
 
 std::string why() { return std::strerror(errno); }
 
@@ -105,11 +98,7 @@ kernel::kernel() : forks_(process::forks()), refused_(open()), most_(mappings_of
 
 std::optional<kernel::refusal> kernel::open() {
     if (is_off()) return refusal{"UNIBUF_TRACKING is off"};
-    if (is_by_signal()) {
-        if (system::page_size() == page_of_signal) return std::nullopt;
-        return refusal{fmt::format("UNIBUF_TRACKING=signal is for pages of {} bytes, and those here have {}",
-                                   page_of_signal, system::page_size())};
-    }
+    if (is_by_signal()) return std::nullopt;
     system::descriptor faults(static_cast<int>(::syscall(SYS_userfaultfd, faults_flags)));
     if (!faults) {
         const bool is_momentary = is_for_now();
@@ -121,8 +110,8 @@ std::optional<kernel::refusal> kernel::open() {
             const bool later = is_for_now();
             return refusal{fmt::format("userfaultfd is refused ({}), and so is /dev/userfaultfd ({}). In a container, "
                                        "a seccomp profile that allows userfaultfd cures that, or, for its root, "
-                                       "--device /dev/userfaultfd{}",
-                                       by_call, why(), by_signal()),
+                                       "--device /dev/userfaultfd; {}",
+                                       by_call, why(), by_signal),
                            later};
         }
     }
@@ -131,8 +120,8 @@ std::optional<kernel::refusal> kernel::open() {
     wanted.features = feature_unpopulated | feature_asynchronous;
     if (::ioctl(faults.get(), UFFDIO_API, &wanted) != 0) {
         return refusal{
-            fmt::format("userfaultfd has no asynchronous write protection: {}. Linux 6.7 has it (arm64: 6.10){}", why(),
-                        by_signal())};
+            fmt::format("userfaultfd has no asynchronous write protection: {}. Linux 6.7 has it (arm64: 6.10); {}",
+                        why(), by_signal)};
     }
     system::descriptor pagemap(::open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC));
     if (!pagemap) {
@@ -142,7 +131,7 @@ std::optional<kernel::refusal> kernel::open() {
     scan_request nothing;
     nothing.all_of = nothing.tell = is_written;
     if (::ioctl(pagemap.get(), pagemap_scan, &nothing) != 0) {
-        return refusal{fmt::format("PAGEMAP_SCAN is refused: {}. Linux 6.7 has it{}", why(), by_signal())};
+        return refusal{fmt::format("PAGEMAP_SCAN is refused: {}. Linux 6.7 has it; {}", why(), by_signal)};
     }
     faults_ = faults.take();
     pagemap_ = pagemap.take();

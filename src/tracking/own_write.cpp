@@ -89,13 +89,13 @@ void host_writes::own_write::end() noexcept {
 
 bool host_writes::let_kernel_write(const byte_ranges& runs) const noexcept {
     if (!watch_ || !tracking::kernel::is_by_signal()) return false;
-    for (const byte_range& run : runs) watch_->let_kernel_write(run);
+    for (const byte_range& pages : units_.around(runs)) watch_->let_kernel_write(pages);
     return true;
 }
 
 void host_writes::end_kernel_write(const byte_ranges& runs) const noexcept {
     if (!watch_) return;
-    for (const byte_range& run : runs) watch_->end_kernel_write(run);
+    for (const byte_range& pages : units_.around(runs)) watch_->end_kernel_write(pages);
 }
 
 void host_writes::begin_pinning() {

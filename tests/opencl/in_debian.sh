@@ -11,8 +11,19 @@ check() {
     ./conv2d --picture picture.png --size 512x400 --repeat 2 --space "$1"
 }
 
+# says_why ICD REASON: a platform without a device is named, with what would help.
+says_why() {
+    OCL_ICD_VENDORS=/etc/OpenCL/vendors/$1 ./contract_opencl --gtest_filter='*gives_its_own_handles*' | grep -F "$2"
+}
+
 for icd in /etc/OpenCL/vendors/*.icd; do
-    [[ $icd != */mesa.icd ]] || continue # Clover, which has no device
+    case $icd in
+        */mesa.icd)
+            says_why mesa.icd 'Clover has no device'
+            continue
+            ;;
+        */rusticl.icd) RUSTICL_ENABLE='' says_why rusticl.icd 'rusticl has no device: RUSTICL_ENABLE names the drivers' ;;
+    esac
     echo "== $icd"
     OCL_ICD_VENDORS=$icd check opencl:0
 done

@@ -243,7 +243,32 @@ TEST(by_signal, lets_system_calls_write_a_lease_until_it_ends) {
     });
 }
 
-/// More views than are counted on one page leave it writable.
+/// Rows of a few bytes, of which hundreds lie in a page, open it once, and close it once.
+TEST(by_signal, opens_a_page_once_for_all_rows_in_it) {
+    run_by_signal([] {
+        a_buffer tried(8);
+        std::array<int, 2> ends{};
+        ASSERT_EQ(::pipe(ends.data()), 0);
+        {
+            const auto lease = tried.of().write(host, {.offset = 0, .count = 8});
+            buffer column = tried.of().view(shape{page, 8}, 1, std::array{slice{1, page}, slice{2, 3}});
+            for (int round = 0; round != 2; ++round) {
+                column.mark_dirty(device);  // what the host has of it is poisoned
+                tried.of().view(24, 1).read(device).release();
+            }
+            ASSERT_EQ(::write(ends[1], "12345678", 8), 8);
+            EXPECT_EQ(::read(ends[0], lease.data(), 8), 8) << std::strerror(errno);
+        }
+        tried.of().read(host).release();
+        tried.of().read(device).release();
+        tried.of().mark_dirty(device);
+        EXPECT_NO_THROW(tried.of().read(host).release()) << "nobody has written it at the host";
+        ::close(ends[0]);
+        ::close(ends[1]);
+    });
+}
+
+/// More views than a byte counts lie on one page.
 TEST(by_signal, lets_system_calls_write_each_of_many_io_views) {
     run_by_signal([] {
         a_buffer tried(8);
