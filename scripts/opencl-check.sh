@@ -13,6 +13,10 @@ work=$PWD/build/opencl
 
 # fetch_intel: into build/opencl/intel, with `runtime` for the loader, which leaves out its own libOpenCL, and `icd`.
 fetch_intel() {
+    if [[ $(uname -m) != x86_64 ]]; then
+        echo "Left out: Intel's runtime, which is for x86-64"
+        exit 0
+    fi
     scripts/python-environment.sh "$work/intel" tests/opencl/intel.txt
     "$work/intel/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps -r tests/opencl/intel-parts.txt
     rm -rf "$work/intel/runtime" "$work/intel/icd" "$work/intel/both"
@@ -20,7 +24,7 @@ fetch_intel() {
     ln -s "$work"/intel/lib/*.* "$work/intel/runtime"
     rm "$work"/intel/runtime/libOpenCL*
     echo "$work/intel/runtime/libintelocl.so" | tee "$work/intel/icd/intel.icd" >"$work/intel/both/intel.icd"
-    cp /etc/OpenCL/vendors/*.icd "$work/intel/both"
+    find /etc/OpenCL/vendors -name '*.icd' -exec cp {} "$work/intel/both" ';'
 }
 
 # on_intel FOLDER: the tests, on the implementations that the folder names.

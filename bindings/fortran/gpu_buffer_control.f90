@@ -36,7 +36,8 @@ module gpu_buffer_control
     !> STATUS_INVALID_ARGUMENT, but mark_host_dirty, which says that the program has written the array.
     !>
     !> What has no address of its own, an expression or a constant, is refused by the compiler; so is what is copied to be
-    !> passed, as a section by a vector subscript.
+    !> passed, as a section by a vector subscript. A dummy argument with intent(in) is refused as well: give the array where
+    !> it is declared, or a pointer to it.
     function create_buffer_over(data, access_mode, memory_hint, device, stat, errmsg) result(buffer) &
       bind(C, name='unibuf_fortran_create_over')
       import

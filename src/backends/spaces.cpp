@@ -174,7 +174,8 @@ private:
         which.searched = true;
         which.unavailable = "another thread was looking for it when this process was forked off";
         try {
-            const process::starting_driver until_it_is_known;
+            std::optional<process::starting_driver> until_it_is_known;
+            if (which.name != "debug") until_it_is_known.emplace();  // that has no driver
             discovery found = which.discover();
             which.unavailable = std::move(found.unavailable);
             for (auto& each : found.devices) add_locked(which.name, std::move(each));

@@ -34,6 +34,8 @@ std::string describe(const resident::departure& of, space where) {
                 return "it could go";
             case obstacle::absent:
                 return "its memory is shared, or the only copy";
+            case obstacle::given:
+                return "it is memory of the program's own, which discard(host) gives back to it";
             case obstacle::leased:
                 return "this thread has a lease of it";
             case obstacle::held:

@@ -43,6 +43,7 @@ inline constinit std::atomic<std::chrono::nanoseconds> patience_for_answers{std:
 enum class obstacle : std::uint8_t {
     none,
     absent,  // no copy could go: there is none, or its memory is another's, or it is the host's only one
+    given,   // the program's own memory, which frees nothing
     leased,  // by this thread
     held,    // somebody has a handle of device(), or a pointer, or it is bound
     viewed,  // held by views alone, some of whose holders can be asked to let go

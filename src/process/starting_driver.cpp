@@ -12,6 +12,8 @@
 namespace unibuf::process {
 namespace {
 
+constexpr std::chrono::seconds longest_end{10};
+
 constinit std::atomic<int> starting = 0;
 constinit std::atomic<bool> is_ending = false;
 thread_local constinit int starting_here = 0;
@@ -25,7 +27,7 @@ struct end_of_thread {
         using namespace std::chrono;
         if (forks() != 0 || !system::is_main_thread()) return;  // in a child, whoever was starting one is the parent's
         is_ending.store(true, std::memory_order_seq_cst);
-        const auto until = steady_clock::now() + seconds(10);
+        const auto until = steady_clock::now() + longest_end;
         while (starting.load(std::memory_order_acquire) > starting_here && steady_clock::now() < until) {
             std::this_thread::sleep_for(milliseconds(1));
         }
@@ -41,6 +43,7 @@ starting_driver::starting_driver() {
     starting.fetch_add(1, std::memory_order_seq_cst);
     if (is_ending.load(std::memory_order_seq_cst)) {
         starting.fetch_sub(1, std::memory_order_acq_rel);
+        if (!system::is_main_thread()) std::this_thread::sleep_for(longest_end);
         throw error(error_code::device_unavailable, "a driver was to be started while the process ends");
     }
     ++starting_here;

@@ -3,11 +3,14 @@
 
 namespace unibuf::process {
 
-/// Says that a driver is starting, as long as this lives. When the main thread ends meanwhile, as at an exit, that
-/// waits for 10 seconds at most: an exit destroys what the driver's libraries have just made, while the driver uses it.
+/// Says that a driver is starting, as long as this lives. When the main thread ends meanwhile, as where main() returns,
+/// that waits for 10 seconds at most: what follows destroys what the driver's libraries have just made, while the
+/// driver uses it. An exit by another thread waits for nothing, nor does any where the main thread has not loaded the
+/// library.
 class starting_driver {
 public:
-    /// Throws error(device_unavailable) where the main thread has ended.
+    /// Where the main thread has ended, throws error(device_unavailable), but on other threads after 10 seconds: mostly
+    /// the process is gone by then, and nobody expects a failure.
     starting_driver();
     ~starting_driver();
     starting_driver(const starting_driver&) = delete;

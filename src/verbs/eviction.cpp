@@ -21,7 +21,8 @@ obstacle obstacle_to_evict(const guarded& state, space where) noexcept {
             return obstacle::absent;
         }
         if (!coherence::only_at(state.directory, state.whole(), coherence::host).empty()) return obstacle::absent;
-        if (state.peers() || its_copy->memory->is_programs()) return obstacle::held;
+        if (state.peers()) return obstacle::held;
+        if (its_copy->memory->is_programs()) return obstacle::given;
     }
     const bool pinned = state.holds.keeps_in_place(where.id());
     if ((pinned && !state.holds.may_be_let_go(where)) || state.any_lost) return obstacle::held;

@@ -106,6 +106,21 @@ TEST_F(opencl_test, adopts_the_callers_context_and_keeps_it) {
     EXPECT_TRUE(same(get(*memory, 0, 5000), noise(5000)));
 }
 
+/// The last call may be the one that forgets a queue of the program's.
+TEST_F(opencl_test, keeps_no_space_for_a_queue_that_is_forgotten) {
+    for (std::size_t job = 0; job < 2 * max_spaces; ++job) {
+        callers_own mine;
+        const space where = opencl::use(mine.context(), mine.device());
+        buffer used(5000, {.hint = memory_hint::gpu_preferred, .device = where});
+        used.fill(std::array{std::byte{1}}, where);
+        const cl::cl_command_queue named = made_queue(mine.context(), mine.device(), 0);
+        opencl::add_queue(where, named);
+        used.read(host).release();
+        api().clReleaseCommandQueue(named);
+        record_fence(where, {}).wait();
+    }
+}
+
 /// A program may make a context for each job.
 TEST_F(opencl_test, gives_the_numbers_of_spaces_back_whose_contexts_have_gone) {
     callers_own kept;

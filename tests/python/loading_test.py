@@ -102,6 +102,6 @@ with buffer.read_write("opencl:0") as array:
 print(buffer.host[5])
 """
     environment = {**os.environ, "LD_LIBRARY_PATH": str(tmp_path)}
-    environment.pop("PYOPENCL_HOME", None)
+    environment["PYOPENCL_HOME"] = "/of/another/environment"
     done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=False)
     assert (done.stdout, done.returncode) == ("4.0\n", 0), done.stderr

@@ -2,7 +2,6 @@
 
 from importlib import import_module as _import_module
 from importlib.util import find_spec as _find_spec
-from os import environ as _environ
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 from ._distributions import OURS as _distribution  # noqa: F401, the native module looks for it
@@ -101,11 +100,13 @@ __all__ = [
 
 _leave_out_of_places(list(__path__))
 
-# The wheels of PyOpenCL have an OpenCL loader, and PoCL beside it, for systems that have none; it reads PYOPENCL_HOME.
-_pyopencl = _find_spec("pyopencl")
+# The wheels of PyOpenCL have an OpenCL loader, and PoCL beside it, for systems that have none.
+try:
+    _pyopencl = _find_spec("pyopencl")
+except ValueError:  # somebody has put another module in its place
+    _pyopencl = None
 if _pyopencl and _pyopencl.submodule_search_locations:
-    _folder = _environ.setdefault("PYOPENCL_HOME", _pyopencl.submodule_search_locations[0])
-    _also_load_opencl_from(f"{_folder}/.libs")
+    _also_load_opencl_from(f"{_pyopencl.submodule_search_locations[0]}/.libs")
 
 if _TYPE_CHECKING:
     from . import dask as dask

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <mutex>
@@ -62,7 +63,9 @@ system::library load_loader() {
     const std::scoped_lock lock(other.mutex);
     if (other.name.empty() || (of_system && has_platforms(of_system))) return of_system;
     load_drivers_of(other.name);
-    std::error_code unreadable;  // what the system's loader lacks says enough then
+    const std::string package = std::filesystem::path(other.name).parent_path();
+    ::setenv("PYOPENCL_HOME", package.c_str(), 1);  // as PyOpenCL does: its loader looks for nothing without
+    std::error_code unreadable;                     // what the system's loader lacks says enough then
     for (const auto& each : std::filesystem::directory_iterator(other.name, unreadable)) {
         if (!each.path().filename().string().starts_with("libOpenCL")) continue;
         const system::library found({each.path().c_str()});

@@ -312,6 +312,7 @@ std::vector<cl_command_queue> context::all_queues() const {
 std::size_t context::queues_left_alone() {
     api();
     const std::lock_guard lock(mutex_);
+    release_done();  // an event may keep its queue
     const std::vector<cl_command_queue> all = all_queues();
     const auto is_ours_alone = [](cl_command_queue each) {
         return queue_info<cl_uint>(each, queue_reference_count) == 1;

@@ -83,8 +83,8 @@ context& compute_device::in() {
                     fmt::format("{}: its space has ended, as the program has released its context: see opencl::use",
                                 known_.about.description));
     }
-    const process::starting_driver until_it_is_made;
     const std::lock_guard lock(mutex_);
+    const process::starting_driver until_it_is_made;  // after the lock: who waits for that starts nothing
     if (!context_.load(std::memory_order_relaxed)) {
         context_.store(new context(native_, known_.about.description), std::memory_order_release);
     }
