@@ -10,26 +10,32 @@ cd "$(dirname "$0")/.."
 
 build=$PWD/build/release
 work=$PWD/build/opencl
+intel=$work/intel
 
-# fetch_intel: into build/opencl/intel, with `runtime` for the loader, which leaves out its own libOpenCL, and `icd`.
+# fetch_intel: into the folder $intel, with `runtime` for the loader, which leaves out its own libOpenCL, and `icd` and `both`.
 fetch_intel() {
     if [[ $(uname -m) != x86_64 ]]; then
         echo "Left out: Intel's runtime, which is for x86-64"
         exit 0
     fi
-    scripts/python-environment.sh "$work/intel" tests/opencl/intel.txt
-    "$work/intel/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps -r tests/opencl/intel-parts.txt
-    rm -rf "$work/intel/runtime" "$work/intel/icd" "$work/intel/both"
-    mkdir "$work/intel/runtime" "$work/intel/icd" "$work/intel/both"
-    ln -s "$work"/intel/lib/*.* "$work/intel/runtime"
-    rm "$work"/intel/runtime/libOpenCL*
-    echo "$work/intel/runtime/libintelocl.so" | tee "$work/intel/icd/intel.icd" >"$work/intel/both/intel.icd"
-    find /etc/OpenCL/vendors -name '*.icd' -exec cp {} "$work/intel/both" ';'
+    if [[ $work == *' '* ]]; then # it finds nothing of its own in a folder with a space
+        elsewhere=$(mktemp -d)
+        trap 'rm -rf "$elsewhere"' EXIT
+        intel=$elsewhere/intel
+    fi
+    scripts/python-environment.sh "$intel" tests/opencl/intel.txt
+    "$intel/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps -r tests/opencl/intel-parts.txt
+    rm -rf "$intel/runtime" "$intel/icd" "$intel/both"
+    mkdir "$intel/runtime" "$intel/icd" "$intel/both"
+    ln -s "$intel"/lib/*.* "$intel/runtime"
+    rm "$intel"/runtime/libOpenCL*
+    echo "$intel/runtime/libintelocl.so" | tee "$intel/icd/intel.icd" >"$intel/both/intel.icd"
+    find /etc/OpenCL/vendors -name '*.icd' -exec cp {} "$intel/both" ';'
 }
 
 # on_intel FOLDER: the tests, on the implementations that the folder names.
 on_intel() {
-    LD_LIBRARY_PATH=$work/intel/runtime OCL_ICD_VENDORS=$work/intel/$1 \
+    LD_LIBRARY_PATH=$intel/runtime OCL_ICD_VENDORS=$intel/$1 \
         ctest --test-dir "$build" --build-config opencl_other --label-regex '^opencl_other$' --output-on-failure --no-tests=error
 }
 
