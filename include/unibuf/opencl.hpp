@@ -190,12 +190,10 @@ UNIBUF_INLINED inline void enqueue(_cl_kernel* kernel, const nd_range& items, co
 
 }  // namespace unibuf::opencl
 
-namespace unibuf {
-namespace detail {
+namespace unibuf::detail {
 
 /// Names a folder that has another OpenCL loader, libOpenCL*.so*: it is taken where the system has none, or one without
 /// a platform. For the Python package, which names that of PyOpenCL before anybody looks for devices.
 UNIBUF_API void also_load_opencl_from(std::string folder);
 
-}  // namespace detail
-}  // namespace unibuf
+}  // namespace unibuf::detail

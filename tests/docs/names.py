@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 CPP_TYPE = re.compile(r"^(?:class|struct|enum class|using) (?:UNIBUF_API )?(\w+)(?!\w*;)", re.MULTILINE)
-DETAIL = re.compile(r"namespace detail \{.*?^\}(?!;)", re.DOTALL | re.MULTILINE)
+DETAIL = re.compile(r"namespace (?:\w+::)*detail \{.*?^\}(?!;)", re.DOTALL | re.MULTILINE)
 C_TYPE = re.compile(r"^(?:\} (unibuf_\w+);|typedef .*?(unibuf_\w+)(?: \{|;))", re.MULTILINE)
 FORTRAN_NAMES = re.compile(r"^  public :: (.*)$", re.MULTILINE)
 FORTRAN_PROCEDURE = re.compile(r"^    (?:function|subroutine) (\w+)\(", re.MULTILINE)
