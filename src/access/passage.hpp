@@ -6,7 +6,8 @@
 //                space's where two devices use it by turns; each of these may let go of the lock, so all are looked at
 //                again until none has to wait
 //   pause        make standing holds elsewhere quiet, in just the bytes that are asked for
-//   refuse       is a standing hold broken, or would a graph that uploads overwrite what is written?
+//   refuse       is a standing hold broken, or would a graph that uploads, or I/O at the host, overwrite what is
+//                written?
 //   follow       ask the processes that have the host's copy too, and learn what they may have written
 //                (a mark of the default device, where that is the host, is refused here if another may be meant)
 //   find         tell the directory what the program wrote at the host through pointers: what moves depends on it
@@ -115,7 +116,8 @@ inline void check_content_may_change(const core& of, const access_request& reque
 void check_not_lost(guarded& state, const access_request& request);
 void check_not_contested(const guarded& state, const access_request& request);
 
-/// Throws error(access_conflict) for a write elsewhere than at the host of bytes that graphs upload from there.
+/// Throws error(access_conflict) for a write elsewhere than at the host of bytes that graphs upload from there, or that
+/// an io_view is out of.
 void check_may_leave_host(const guarded& state, const access_request& request);
 
 }  // namespace unibuf::detail

@@ -184,9 +184,8 @@ copy_view buffer::hold_host(std::size_t offset, std::size_t bytes) {
 }
 
 copy_view buffer::hold_for_io(access what, std::size_t offset, std::size_t bytes) {
-    const region wanted = request_of(unibuf::host, what, {.offset = offset, .count = bytes}).part;
-    const bool keeps_others = what == access::write && rectangle_ && rectangle_->has_gaps;
-    return detail::begin_io_view(core_of(gate_), wanted, keeps_others ? access::read_write : what);
+    const detail::access_request wanted = request_of(unibuf::host, what, {.offset = offset, .count = bytes});
+    return detail::begin_io_view(core_of(gate_), wanted.part, wanted.what);
 }
 
 native_memory buffer::device_by_lock() {
