@@ -35,19 +35,23 @@ constexpr std::size_t bytes_between_looks = std::size_t{64} << 20;
 // From so many bytes on, it takes longer to zero them than to ask the system which of their pages were touched.
 constexpr std::size_t least_bytes_to_ask = std::size_t{256} << 10;
 
-/// Adds the steps, with long moves of ranges cut into parts.
-void add_in_parts(std::span<const step> whole, coherence::steps& to) {
+/// Adds the steps, with long moves of ranges cut into parts, at multiples of `most`.
+void add_in_parts(std::span<const step> whole, std::size_t most, coherence::steps& to) {
     for (step each : whole) {
         if (each.does == step::kind::move && each.part.is_range()) {
-            const byte_range all = each.part.hull();
-            for (std::size_t next = all.begin; all.end - next > bytes_between_looks; next += bytes_between_looks) {
-                each.part = byte_range{next, next + bytes_between_looks};
+            const std::size_t end = each.part.hull().end;
+            for (std::size_t next = each.part.hull().begin / most * most + most; next < end; next += most) {
+                each.part = byte_range{each.part.hull().begin, next};
                 to.push_back(each);
-                each.part = byte_range{next + bytes_between_looks, all.end};
+                each.part = byte_range{next, end};
             }
         }
         to.push_back(std::move(each));
     }
+}
+
+bool is_from_host(const step& each) noexcept {
+    return each.does == step::kind::move && each.from == coherence::host;
 }
 
 }  // namespace
@@ -56,10 +60,23 @@ void transfers::run(std::span<const step> planned, promise* in) {
     if (planned.empty()) return;
     assert(in || std::ranges::all_of(planned, [](const step& each) { return each.does == step::kind::wait; }));
     promise_ = in;
-    if (!request_.waits.by) return run_all(planned);
-    coherence::steps parts;
-    add_in_parts(planned, parts);
-    run_all(parts);
+    if (request_.waits.by) at_once_ = bytes_between_looks;
+    host_writes* const writes = lock_->writes();
+    times_ = writes && writes->compares_by_digest();
+    const auto is_digested = [&](const step& each) {
+        return is_from_host(each) && each.part.is_range() && !writes->digested(each.part.hull(), each.to).empty();
+    };
+    if (times_ && std::ranges::any_of(planned, is_digested)) at_once_ = tracking::section_bytes;
+    if (at_once_ == all_at_once) {
+        run_all(planned);
+    } else {
+        coherence::steps parts;
+        add_in_parts(planned, at_once_, parts);
+        run_all(parts);
+    }
+    if (!times_) return;
+    lock_->writes()->end_sending();
+    lock_->with_seldom_used().sent.forget_taken();
 }
 
 void transfers::run_all(std::span<const step> planned) {
@@ -115,7 +132,7 @@ void transfers::carry_out(std::span<const step> planned) {
             std::size_t bytes = next->part.size();
             const auto end = std::find_if(std::next(next), planned.end(), [&](const step& each) {
                 bytes += each.part.size();
-                return !each.is_like(*next) || (request_.waits.by && bytes > bytes_between_looks);
+                return !each.is_like(*next) || bytes > at_once_;
             });
             finish_started();
             if (request_.waits.by && next != planned.begin()) {
@@ -124,6 +141,7 @@ void transfers::carry_out(std::span<const step> planned) {
             }
             if (next != planned.begin()) begin = std::chrono::steady_clock::now();
             start({next, end}, begin);
+            if (times_ && is_from_host(*next)) finish_timed(next->to, begin);
             next = end;
         }
     } catch (...) {
@@ -157,7 +175,7 @@ void transfers::start_moves(std::span<const step> group, time_point begin) {
     part_list parts;
     add_parts_to_move(group, parts);
     image_list images;
-    if (first.from == coherence::host && lock_->any_exposed) take_images(*lock_, *promise_, parts, images);
+    if (first.from == coherence::host) take_images(*lock_, *promise_, first.to, parts, images);
     const std::size_t as_they_are = parts.size();
     for (const sent_images::sending& each : images) parts.push_back(each.part());
     make_room(started_, parts.size());
@@ -201,6 +219,7 @@ void transfers::start_moves(std::span<const step> group, time_point begin) {
     for (std::size_t i = 0; i < done.size(); ++i) {
         step moved = first;
         moved.part = parts[i];
+        moved.digested = i >= as_they_are && images[i - as_they_are].digested();
         started_.push_back({moved, done[i], std::move(own_writes[i])});  // there is room
         if (i >= as_they_are) images[i - as_they_are].is_taken_by(done[i]);
     }
@@ -278,6 +297,19 @@ void transfers::finish_started() {
     }
     started_.clear();
     failure.rethrow();
+}
+
+/// Waits for moves from the host to `device`, and notes what they took, if digests were kept of all bytes or of none.
+void transfers::finish_timed(coherence::space_id device, time_point begin) {
+    std::size_t bytes = 0;
+    std::size_t digested = 0;
+    for (const in_flight& each : started_) {
+        bytes += each.step.part.size();
+        digested += each.step.digested ? each.step.part.size() : 0;
+    }
+    finish_started();
+    if (bytes != 0 && (digested == 0 || digested == bytes))
+        lock_->writes()->was_sent(device, bytes, std::chrono::steady_clock::now() - begin, digested != 0);
 }
 
 /// Queues a step that goes on after the call: until it is done, its copies stay as they are, but for a source of which

@@ -55,6 +55,7 @@ private:
     void start_moves(std::span<const coherence::step> group, time_point begin);
     void leave_queued();
     void finish_started();
+    void finish_timed(coherence::space_id device, time_point begin);
     void keep_queued(const coherence::step& step, const fence& done);
     void wait(const coherence::step& before);
     bool order_behind(const coherence::step& before, const work& awaited);
@@ -69,6 +70,9 @@ private:
     const access_request& request_;
     detail::claim claim_;
     time_point begun_{};          // when the first step was begun
+    static constexpr std::size_t all_at_once = SIZE_MAX;
+    std::size_t at_once_ = all_at_once;  // no more bytes are under way together
+    bool times_ = false;                 // contents are compared by digest, where that costs less than to send them
     bool returns_early_ = false;  // steps that are started become queued work, and nobody waits for them
     promise* promise_ = nullptr;  // of the directory, to note the steps
     coherence::space_id executor_ =

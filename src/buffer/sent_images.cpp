@@ -20,9 +20,9 @@ bool is_taken(const fence& by) noexcept {
     }
 }
 
-/// Cuts `range` into what is sent from images and what is not.
-void cut(guarded& state, promise& in, byte_range range, part_list& others, image_list& to) {
-    const byte_ranges imaged = state.writes()->imaged(range);
+/// Cuts `range` into what is sent from images, which take(byte_range) takes, and what is not.
+template <class Take>
+void cut(promise& in, byte_range range, const byte_ranges& imaged, part_list& others, const Take& take) {
     byte_ranges rest = range;
     rest.take_out(imaged);
     for (const byte_range& each : rest) {
@@ -31,14 +31,34 @@ void cut(guarded& state, promise& in, byte_range range, part_list& others, image
     }
     for (const byte_range& each : imaged) {
         in.divide(region(each));
-        to.push_back(state.with_seldom_used().sent.take(*state.writes(), each));
+        take(each);
     }
+}
+
+void take_digested(guarded& state, promise& in, coherence::space_id device, part_list& parts, image_list& to) {
+    host_writes& writes = *state.writes();
+    part_list others;
+    for (const region& part : parts) {
+        const byte_ranges blocks = part.is_range() ? writes.digested(part.hull(), device) : byte_ranges();
+        if (blocks.empty()) {
+            others.push_back(part);
+            continue;
+        }
+        cut(in, part.hull(), blocks, others, [&](byte_range each) {
+            to.push_back(state.with_seldom_used().sent.take_digested(writes, each));
+        });
+    }
+    parts.clear();
+    parts.append(others);
 }
 
 }  // namespace
 
-void take_images(guarded& state, promise& in, part_list& parts, image_list& to) {
+void take_images(guarded& state, promise& in, coherence::space_id device, part_list& parts, image_list& to) {
+    if (!state.writes()) return;
     host_writes& writes = *state.writes();
+    if (writes.compares_by_digest()) return take_digested(state, in, device, parts, to);
+    if (!state.any_exposed) return;
     const auto has_image = [&](const region& part) { return writes.has_image(part.hull()); };
     if (std::ranges::none_of(parts, has_image)) return;
     part_list others;
@@ -48,7 +68,9 @@ void take_images(guarded& state, promise& in, part_list& parts, image_list& to) 
         } else if (part.hull().size() <= sent_images::most_in_one) {
             to.push_back(state.with_seldom_used().sent.take(writes, part));
         } else if (part.is_range()) {
-            cut(state, in, part.hull(), others, to);
+            cut(in, part.hull(), writes.imaged(part.hull()), others, [&](byte_range each) {
+                to.push_back(state.with_seldom_used().sent.take(writes, each));
+            });
         } else {
             send_as_it_is(state, part);
             others.push_back(part);
@@ -90,7 +112,21 @@ sent_images::sending sent_images::take(const host_writes& from, const region& pa
     result.compared_with = std::move(compared_with);
     result.part = part;
     result.in_use = true;
+    result.digested = false;
     return sending(result);
+}
+
+sent_images::sending sent_images::take_digested(host_writes& from, byte_range blocks) {
+    image& result = unused(blocks.size());
+    result.compared_with = nullptr;
+    result.digested = from.copy_with_digests(blocks, result.copy.get());
+    result.part = blocks;
+    result.in_use = true;
+    return sending(result);
+}
+
+void sent_images::forget_taken() noexcept {
+    std::erase_if(all_, [](const image& each) { return !each.in_use && is_taken(each.taken); });
 }
 
 /// Returns the first image that is taken already and has room, as the last one; others that are taken go. What was sent
@@ -136,6 +172,7 @@ sent_images::sending& sent_images::sending::operator=(sending&& other) noexcept 
 
 const region& sent_images::sending::part() const noexcept { return image_->part; }
 const std::byte* sent_images::sending::bytes() const noexcept { return image_->bytes(); }
+bool sent_images::sending::digested() const noexcept { return image_->digested; }
 void sent_images::sending::is_taken_by(const fence& done) noexcept { image_->taken = done; }
 
 fence sent_images::sending::send(backends::memory& to, queue on) const {

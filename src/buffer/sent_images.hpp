@@ -47,6 +47,9 @@ public:
         /// Sends the part to its place in `to`. Needs no lock.
         fence send(backends::memory& to, queue on) const;
 
+        /// Returns whether a digest of it is kept, which tells what devices have.
+        bool digested() const noexcept;
+
         /// Notes that the device has taken the image when `done` is.
         void is_taken_by(const fence& done) noexcept;
 
@@ -66,6 +69,12 @@ public:
     /// Takes the image of `part`, and of all of its hull.
     sending take(const host_writes& from, const region& part);
 
+    /// Takes the image of `blocks`, and keeps their digests.
+    sending take_digested(host_writes& from, byte_range blocks);
+
+    /// Gives back the memory of copies that have been taken.
+    void forget_taken() noexcept;
+
 private:
     struct image {
         std::shared_ptr<const std::byte> compared_with;  // null where it is a copy
@@ -74,6 +83,7 @@ private:
         region part{};
         fence taken{};
         bool in_use = false;
+        bool digested = false;
 
         const std::byte* bytes() const noexcept { return compared_with ? compared_with.get() : copy.get(); }
     };
@@ -87,11 +97,12 @@ private:
 using part_list = few<region, 2>;
 using image_list = few<sent_images::sending, 1>;
 
-/// Takes images of those parts of the host's copy that are to be sent from one, out of `parts` into `to`. A part that
-/// is small becomes one image, and of a range the pieces between images stay, for which `in` is cut. Of a large
-/// rectangle all is sent as it is, in one call, and what should have been an image is sent once more by the next
-/// access. REQUIRES: pointers are out.
-void take_images(guarded& state, coherence::directory::promise& in, part_list& parts, image_list& to);
+/// Takes images of those parts of the host's copy that are to be sent to `device` from one, out of `parts` into `to`. A
+/// part that is small becomes one image, and of a range the pieces between images stay, for which `in` is cut. Of a
+/// large rectangle all is sent as it is, in one call, and what should have been an image is sent once more by the next
+/// access.
+void take_images(guarded& state, coherence::directory::promise& in, coherence::space_id device, part_list& parts,
+                 image_list& to);
 
 /// Notes that `part` is about to go to a device as it is in the memory: what should have been sent from images is sent
 /// once more by the next access. REQUIRES: pointers are out.

@@ -36,6 +36,9 @@ struct knowledge {
     /// The host was written, too: nobody reads these bytes before it is said which of the two stands.
     bool contested : 1 = false;
 
+    /// A digest is kept of what the devices that are current hold (tracking/digests.hpp).
+    bool digested : 1 = false;
+
     bool exposed() const noexcept { return host_pointers != pointers::none; }
     bool watched() const noexcept { return host_pointers == pointers::watched; }
     bool at_host() const noexcept { return has(current, host); }

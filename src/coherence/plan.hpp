@@ -58,6 +58,7 @@ struct step {
     work_ticket ticket{};
     bool seen = false;         // with a publication: `to` sees the newest content already, or it is to be overwritten
     bool found_later = false;  // with a publication to write: `from` stays current, as writes will be found
+    bool digested = false;     // with a move from the host: a digest is kept of what was sent
 
     /// Returns whether `other` is the same step on other bytes.
     bool is_like(step other) const noexcept {

@@ -16,6 +16,8 @@ auto completion_of(const step& done, const sharing& memories) {
             if (!has(k.current, done.from)) return;
             if (writes(done.what) && !k.exposed() && !done.found_later) k.current &= ~memories.group(done.to);
         }
+        // What the host holds now may not be what it sent before.
+        if (done.from == host) k.digested = done.digested;
         k.current |= set_of(done.to);
         if (k.what == content::written && std::popcount(k.current) > 1) k.what = content::settled;
     };

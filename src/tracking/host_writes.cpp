@@ -160,11 +160,8 @@ void host_writes::find_in(byte_range range, space where, access what) {
     // Memory that a device shares may be handed back to the host, which must not undo what was written meanwhile.
     const bool changes_hands = elsewhere || what != access::read;
     try {
+        if (!watch_) return find_untracked(range, where, what);
         end_unheld(range);
-        if (!watch_) {
-            if (changes_hands) take_for_written(range);
-            return;
-        }
         const auto needed = [&](const knowledge& k) {
             return k.exposed() && (changes_hands ? !only_at_host(k) : !k.at_host());
         };

@@ -9,6 +9,7 @@
 
 #include "coherence/directory.hpp"
 #include "coherence/held_ranges.hpp"
+#include "tracking/digests.hpp"
 #include "tracking/findings.hpp"
 #include "tracking/policy.hpp"
 #include "tracking/units.hpp"
@@ -22,7 +23,8 @@ class host_writes {
 public:
     /// `writers` are the pointers and views that are out. What was written through some that have ended is found by the
     /// next access of those bytes, and then the directory knows that they have ended. `by` is null where writes are not
-    /// found: then the host is taken for written. `buffer` is the name that a trace has for all this.
+    /// found: then the host is taken for written, but for blocks that are as they were sent. `buffer` is the name that
+    /// a trace has for all this.
     host_writes(coherence::directory& known, const held_ranges& writers, std::span<std::byte> host,
                 std::unique_ptr<tracking::watch> by, std::uint64_t buffer = 0);
 
@@ -54,6 +56,25 @@ public:
     // is not known then: where the host is current they count as written, elsewhere as not.
     void begin_pinning();
     void end_pinning() noexcept;
+
+    /// Contents may be compared by digest from now on, where writes are not found.
+    void allow_digests() noexcept { may_digest_ = true; }
+    bool compares_by_digest() const noexcept { return may_digest_ && !watch_; }
+
+    // These are for moves of `range` from the host to `device`, where contents are compared by digest.
+
+    /// Returns the blocks of which digests are to be kept as they are sent, by copy_with_digests.
+    byte_ranges digested(byte_range range, coherence::space_id device);
+
+    /// Copies `blocks`, and keeps the digests of the copy. Returns false where others have got something else: then no
+    /// digest tells whether the program has written them.
+    bool copy_with_digests(byte_range blocks, std::byte* to);
+
+    /// Notes that bytes have arrived at the device after so long; `digested` says that digests of them were kept.
+    void was_sent(coherence::space_id device, std::size_t bytes, std::chrono::nanoseconds took, bool digested);
+
+    /// Notes that all has been sent that the last find() has found.
+    void end_sending() noexcept { sends_found_ = false; }
 
     /// Returns whether writes are found; where they are not, the host is taken for written.
     bool finds_writes() const noexcept { return watch_ != nullptr; }
@@ -167,6 +188,8 @@ private:
     void tell_found(byte_range range);
     void take_for_written(byte_range range);
     void end_unheld(byte_range range);
+    void find_untracked(byte_range range, space where, access what);
+    byte_ranges as_sent(byte_range range, coherence::space_id device);
     void decide_sections(byte_range range, const byte_ranges& found);
     void decide(byte_range in, std::size_t written);
     void watch_fresh(byte_range in);
@@ -197,6 +220,9 @@ private:
     byte_ranges arriving_;    // unibuf itself is writing it, in units that are compared or not watched meanwhile
     byte_ranges newer_soon_;  // a device is about to have newer content there
     tracking::sections sections_;
+    std::unique_ptr<tracking::digests> digests_;  // made for the first transfer whose time is known
+    bool may_digest_ = false;
+    bool sends_found_ = false;  // what find() has found, or taken for written, is about to be sent
 };
 
 }  // namespace unibuf::detail

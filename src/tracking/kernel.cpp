@@ -34,6 +34,11 @@ bool kernel::is_by_signal() noexcept {
     return by_signal;
 }
 
+bool kernel::is_by_digest() noexcept {
+    static const bool by_digest = is_chosen("digest");
+    return by_digest;
+}
+
 bool kernel::usable() const noexcept { return is_open_.load(std::memory_order_acquire) && forks_ == process::forks(); }
 
 std::string kernel::missing() const {

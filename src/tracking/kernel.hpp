@@ -32,6 +32,10 @@ public:
     /// watch::let_kernel_write.
     static bool is_by_signal() noexcept;
 
+    /// Returns whether the program asks for digests, whatever they cost and whatever the kernel has:
+    /// UNIBUF_TRACKING=digest.
+    static bool is_by_digest() noexcept;
+
     /// Returns why the kernel's tracking cannot be used, and what cures that; empty where it can.
     std::string missing() const;
 

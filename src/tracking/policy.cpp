@@ -30,12 +30,16 @@ coherence::pointers exposure_of(const coherence::knowledge& k, const new_pointer
 }
 
 bool watch_next(section_history& of, bool was_watched, std::size_t written, std::size_t bytes) noexcept {
+    return watch_next(of, was_watched, dense(written, bytes));
+}
+
+bool watch_next(section_history& of, bool was_watched, bool in_vain) noexcept {
     if (!was_watched) {
         if (of.rounds_left == 0) return true;
         --of.rounds_left;
         return of.rounds_left == 0;
     }
-    if (!dense(written, bytes)) {
+    if (!in_vain) {
         of = {};
         return true;
     }

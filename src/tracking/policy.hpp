@@ -27,6 +27,9 @@ struct section_history {
 /// `was_watched` in this round, or was not, and so many of its bytes were found written.
 bool watch_next(section_history& of, bool was_watched, std::size_t written, std::size_t bytes) noexcept;
 
+/// Does so where it is known whether it was `in_vain` to watch it in this round.
+bool watch_next(section_history& of, bool was_watched, bool in_vain) noexcept;
+
 /// The sections of a memory, and their histories.
 class sections {
 public:

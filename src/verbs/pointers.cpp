@@ -38,6 +38,7 @@ void prepare_to_expose(guarded& state) {
     auto watch = wanted ? tracking::make_watch(memory, own(), its_copy.memory->common_mapping()) : nullptr;
     writes = std::make_unique<host_writes>(state.directory, state.holds.writers_of_host(), memory, std::move(watch),
                                            state.id);
+    if (wanted && !tracking::kernel::is_off()) writes->allow_digests();
     if (state.copies.options().uninitialized) writes->values_are_unknown();
     if (!is_untouched(its_copy) || its_copy.memory->is_populated()) writes->memory_was_used();
 }
