@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "compared.hpp"
 #include "default_device.hpp"
 #include "heap.hpp"
 #include "race.hpp"
@@ -306,6 +307,18 @@ const bench::declared compared_edges(
      .goal = bench::ratio_at_most(1.15),
      .cases = joined(at_each_device("1 MiB at an odd address", [] { return edges(mib); }),
                      at_each_device("64 MiB at an odd address", [] { return edges(64 * mib); }))});
+
+const bench::declared compared({.name = "tracking.compared",
+                                .unit = "ns",
+                                .goal = bench::ratio_at_most(0.7),
+                                .cases = {{"a page of 64 MiB, to opencl:0",
+                                           [] { return bench::one_page_compared("opencl:0", 64 * mib); }}}});
+
+const bench::declared compared_in_vain({.name = "tracking.compared.rewritten",
+                                        .unit = "ns",
+                                        .goal = bench::ratio_at_most(1.1),
+                                        .cases = {{"all of 16 MiB, to opencl:0",
+                                                   [] { return bench::all_compared("opencl:0", 16 * mib); }}}});
 
 const bench::declared over_untouched({.name = "over.untouched",
                                       .unit = "bytes",

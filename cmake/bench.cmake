@@ -58,21 +58,28 @@ if(UNIBUF_EXAMPLES AND NOT UNIBUF_SANITIZE)
                               ${PROJECT_BINARY_DIR}/../bench/mpi.json)
     endif()
     # The null driver takes the place of the machine's own, which the other claims about CUDA are about.
-    set(shared claim cuda_driver main settle summary)
+    set(shared claim compared cuda_driver main race settle summary)
     list(TRANSFORM shared REPLACE "(.+)" "${PROJECT_SOURCE_DIR}/bench/\\1.cpp")
     add_executable(unibuf_bench_null EXCLUDE_FROM_ALL ${shared} ${PROJECT_SOURCE_DIR}/bench/null/claims.cpp
                                                       ${PROJECT_SOURCE_DIR}/bench/null/works.cpp)
     unite(unibuf_bench_null)
     target_include_directories(unibuf_bench_null PRIVATE ${PROJECT_SOURCE_DIR}/bench)
-    target_link_libraries(unibuf_bench_null PRIVATE unibuf examples_common fmt::fmt-header-only
+    target_link_libraries(unibuf_bench_null PRIVATE unibuf examples_common benchmark::benchmark fmt::fmt-header-only
                                                     nlohmann_json::nlohmann_json)
     set_target_properties(unibuf_bench_null PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bench)
     add_dependencies(unibuf_bench_null cuda_null)
+    # Where a bus takes its time, GB/s.
+    set(on_slow_buses "")
+    foreach(rate 3 12 25)
+        list(APPEND on_slow_buses COMMAND ${CMAKE_COMMAND} -E env UNIBUF_NULL_GBPS=${rate}
+             --modify LD_LIBRARY_PATH=path_list_prepend:$<TARGET_FILE_DIR:cuda_null>
+             $<TARGET_FILE:unibuf_bench_null> --filter ^null.compared)
+    endforeach()
     add_custom_target(bench_null
         COMMAND ${CMAKE_COMMAND} -E make_directory ${PROJECT_BINARY_DIR}/../bench
         COMMAND ${CMAKE_COMMAND} -E env --modify LD_LIBRARY_PATH=path_list_prepend:$<TARGET_FILE_DIR:cuda_null>
                 $<TARGET_FILE:unibuf_bench_null> --json ${PROJECT_BINARY_DIR}/../bench/null.json
-        USES_TERMINAL VERBATIM)
+        ${on_slow_buses} USES_TERMINAL VERBATIM)
     add_custom_target(bench_mpi COMMAND ${CMAKE_COMMAND} -E make_directory ${PROJECT_BINARY_DIR}/../bench ${bench_mpi}
                                 USES_TERMINAL VERBATIM)
 endif()

@@ -8,14 +8,16 @@
 #include <vector>
 
 #include "claim.hpp"
+#include "compared.hpp"
 #include "works.hpp"
 
 namespace bench::null {
 namespace {
 
-constexpr int warm_up = 100;    // until memory has been made, and what is kept for later is kept
-constexpr int at_once = 1000;   // between two looks at the clock, which take as long as a small work
-constexpr int rounds = 50;      // of which the fastest counts, because noise only adds
+constexpr int warm_up = 100;   // until memory has been made, and what is kept for later is kept
+constexpr int at_once = 1000;  // between two looks at the clock, which take as long as a small work
+constexpr int rounds = 50;     // of which the fastest counts, because noise only adds
+constexpr std::size_t sixteen_mib = std::size_t{16} << 20;
 constexpr int singles = 5'000;  // where only one can be done between two looks
 
 /// Returns the processor time of all threads.
@@ -83,6 +85,13 @@ const std::vector<declared> declarations = [] {
     }
     return made;
 }();
+
+// At the rate of UNIBUF_NULL_GBPS; where copies take no time, sending all is always cheaper.
+const declared compared({.name = "null.compared",
+                         .unit = "ns",
+                         .goal = ratio_at_most(1.05),
+                         .cases = {{"a page of 64 MiB", [] { return one_page_compared("cuda:0", 4 * sixteen_mib); }},
+                                   {"all of 16 MiB", [] { return all_compared("cuda:0", sixteen_mib); }}}});
 
 }  // namespace
 }  // namespace bench::null

@@ -1,4 +1,4 @@
-// access/gaps.cpp: joins ranges over gaps that may be moved again.
+// access/gaps.cpp: joins ranges over gaps that may be moved again, and cuts long ones.
 #include "access/gaps.hpp"
 
 #include "memory/transfer_costs.hpp"
@@ -31,6 +31,20 @@ std::vector<byte_range> joined_over_gaps(const guarded& state, const std::vector
     const std::size_t gap = worthwhile_gap(executor);
     if (gap == 0) return ranges;
     return joined(ranges, gap, [&](byte_range each) { return may_carry(state, each, along, claimed, ticket); });
+}
+
+void add_in_parts(std::span<const coherence::step> whole, std::size_t most, coherence::steps& to) {
+    for (coherence::step each : whole) {
+        if (each.does == coherence::step::kind::move && each.part.is_range()) {
+            const std::size_t end = each.part.hull().end;
+            for (std::size_t next = each.part.hull().begin / most * most + most; next < end; next += most) {
+                each.part = byte_range{each.part.hull().begin, next};
+                to.push_back(each);
+                each.part = byte_range{next, end};
+            }
+        }
+        to.push_back(std::move(each));
+    }
 }
 
 }  // namespace unibuf::detail

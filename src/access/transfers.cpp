@@ -35,25 +35,6 @@ constexpr std::size_t bytes_between_looks = std::size_t{64} << 20;
 // From so many bytes on, it takes longer to zero them than to ask the system which of their pages were touched.
 constexpr std::size_t least_bytes_to_ask = std::size_t{256} << 10;
 
-/// Adds the steps, with long moves of ranges cut into parts, at multiples of `most`.
-void add_in_parts(std::span<const step> whole, std::size_t most, coherence::steps& to) {
-    for (step each : whole) {
-        if (each.does == step::kind::move && each.part.is_range()) {
-            const std::size_t end = each.part.hull().end;
-            for (std::size_t next = each.part.hull().begin / most * most + most; next < end; next += most) {
-                each.part = byte_range{each.part.hull().begin, next};
-                to.push_back(each);
-                each.part = byte_range{next, end};
-            }
-        }
-        to.push_back(std::move(each));
-    }
-}
-
-bool is_from_host(const step& each) noexcept {
-    return each.does == step::kind::move && each.from == coherence::host;
-}
-
 }  // namespace
 
 void transfers::run(std::span<const step> planned, promise* in) {
@@ -64,18 +45,14 @@ void transfers::run(std::span<const step> planned, promise* in) {
     host_writes* const writes = lock_->writes();
     times_ = writes && writes->compares_by_digest();
     const auto is_digested = [&](const step& each) {
-        return is_from_host(each) && each.part.is_range() && !writes->digested(each.part.hull(), each.to).empty();
+        return each.is_sent() && !writes->digested(each.part, each.to).empty();
     };
     if (times_ && std::ranges::any_of(planned, is_digested)) at_once_ = tracking::section_bytes;
-    if (at_once_ == all_at_once) {
-        run_all(planned);
-    } else {
-        coherence::steps parts;
-        add_in_parts(planned, at_once_, parts);
-        run_all(parts);
-    }
+    coherence::steps parts;
+    if (at_once_ != all_at_once) add_in_parts(planned, at_once_, parts);
+    run_all(parts.empty() ? planned : std::span<const step>(parts.begin(), parts.size()));
     if (!times_) return;
-    lock_->writes()->end_sending();
+    writes->end_sending();
     lock_->with_seldom_used().sent.forget_taken();
 }
 
@@ -141,7 +118,7 @@ void transfers::carry_out(std::span<const step> planned) {
             }
             if (next != planned.begin()) begin = std::chrono::steady_clock::now();
             start({next, end}, begin);
-            if (times_ && is_from_host(*next)) finish_timed(next->to, begin);
+            if (times_ && next->is_sent()) finish_timed(next->to, begin);
             next = end;
         }
     } catch (...) {

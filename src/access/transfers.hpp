@@ -69,12 +69,12 @@ private:
     lock& lock_;
     const access_request& request_;
     detail::claim claim_;
-    time_point begun_{};          // when the first step was begun
+    time_point begun_{};  // when the first step was begun
     static constexpr std::size_t all_at_once = SIZE_MAX;
     std::size_t at_once_ = all_at_once;  // no more bytes are under way together
     bool times_ = false;                 // contents are compared by digest, where that costs less than to send them
-    bool returns_early_ = false;  // steps that are started become queued work, and nobody waits for them
-    promise* promise_ = nullptr;  // of the directory, to note the steps
+    bool returns_early_ = false;         // steps that are started become queued work, and nobody waits for them
+    promise* promise_ = nullptr;         // of the directory, to note the steps
     coherence::space_id executor_ =
         coherence::host;                           // where `returns_early_`, the one device that carries out all steps
     coherence::space_id mover_ = coherence::host;  // the one device that moves all bytes

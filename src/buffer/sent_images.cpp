@@ -39,14 +39,13 @@ void take_digested(guarded& state, promise& in, coherence::space_id device, part
     host_writes& writes = *state.writes();
     part_list others;
     for (const region& part : parts) {
-        const byte_ranges blocks = part.is_range() ? writes.digested(part.hull(), device) : byte_ranges();
+        const byte_ranges blocks = writes.digested(part, device);
         if (blocks.empty()) {
             others.push_back(part);
             continue;
         }
-        cut(in, part.hull(), blocks, others, [&](byte_range each) {
-            to.push_back(state.with_seldom_used().sent.take_digested(writes, each));
-        });
+        cut(in, part.hull(), blocks, others,
+            [&](byte_range each) { to.push_back(state.with_seldom_used().sent.take_digested(writes, each)); });
     }
     parts.clear();
     parts.append(others);
@@ -68,9 +67,8 @@ void take_images(guarded& state, promise& in, coherence::space_id device, part_l
         } else if (part.hull().size() <= sent_images::most_in_one) {
             to.push_back(state.with_seldom_used().sent.take(writes, part));
         } else if (part.is_range()) {
-            cut(in, part.hull(), writes.imaged(part.hull()), others, [&](byte_range each) {
-                to.push_back(state.with_seldom_used().sent.take(writes, each));
-            });
+            cut(in, part.hull(), writes.imaged(part.hull()), others,
+                [&](byte_range each) { to.push_back(state.with_seldom_used().sent.take(writes, each)); });
         } else {
             send_as_it_is(state, part);
             others.push_back(part);

@@ -60,6 +60,9 @@ struct step {
     bool found_later = false;  // with a publication to write: `from` stays current, as writes will be found
     bool digested = false;     // with a move from the host: a digest is kept of what was sent
 
+    /// Returns whether bytes move from the host.
+    bool is_sent() const noexcept { return does == kind::move && from == host; }
+
     /// Returns whether `other` is the same step on other bytes.
     bool is_like(step other) const noexcept {
         other.part = part;

@@ -1,8 +1,8 @@
 // tracking/digests.hpp: digests of what devices were sent, where the program's writes are not found.
 //
 // A block of the host's copy that still has the digest of what was sent is not sent again. Two blocks that differ have
-// one digest with a chance of 2^-64 at most: it is the sum of products (NH, of Black and others' UMAC, 1999), with
-// words of 64 bits and a key that the process has drawn at random.
+// one digest with a chance of 2^-64 at most, as the process draws its key at random: the digest is the function NH of
+// UMAC (Black, Halevi, Krawczyk, Krovetz and Rogaway, 1999) with words of 32 bits, twice.
 #pragma once
 
 #include <array>
@@ -81,6 +81,9 @@ public:
     /// Returns whether `section`, of which a device is to get some bytes, is to be sent with digests kept.
     bool is_wanted(coherence::space_id device, byte_range section) noexcept;
 
+    /// Makes room for all digests, which copy() needs.
+    void make_room() { kept_.resize((memory_.size() + digested_block - 1) / digested_block); }
+
     /// Adds those of `blocks` that have another digest than the one that is kept.
     void add_changed(byte_range blocks, std::vector<byte_range>& to);
 
@@ -92,7 +95,6 @@ public:
     /// rely on: it stays. Returns whether no block has another digest than the one that stayed.
     template <class IsKept>
     bool copy(byte_range blocks, std::byte* to, const IsKept& is_kept) {
-        kept_.resize((memory_.size() + digested_block - 1) / digested_block);
         bool agree = true;
         for_each_block(blocks, [&](std::size_t index, byte_range block) {
             const digest made = copy_block(block, to + (block.begin - blocks.begin));

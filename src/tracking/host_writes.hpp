@@ -61,17 +61,17 @@ public:
     void allow_digests() noexcept { may_digest_ = true; }
     bool compares_by_digest() const noexcept { return may_digest_ && !watch_; }
 
-    // These are for moves of `range` from the host to `device`, where contents are compared by digest.
+    // These are for moves from the host to `device`, where contents are compared by digest.
 
-    /// Returns the blocks of which digests are to be kept as they are sent, by copy_with_digests.
-    byte_ranges digested(byte_range range, coherence::space_id device);
+    /// Returns the blocks of `part` of which digests are to be kept as they are sent, by copy_with_digests.
+    byte_ranges digested(const region& part, coherence::space_id device) noexcept;
 
     /// Copies `blocks`, and keeps the digests of the copy. Returns false where others have got something else: then no
     /// digest tells whether the program has written them.
     bool copy_with_digests(byte_range blocks, std::byte* to);
 
     /// Notes that bytes have arrived at the device after so long; `digested` says that digests of them were kept.
-    void was_sent(coherence::space_id device, std::size_t bytes, std::chrono::nanoseconds took, bool digested);
+    void was_sent(coherence::space_id device, std::size_t bytes, std::chrono::nanoseconds took, bool digested) noexcept;
 
     /// Notes that all has been sent that the last find() has found.
     void end_sending() noexcept { sends_found_ = false; }

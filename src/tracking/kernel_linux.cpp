@@ -98,7 +98,7 @@ kernel::kernel() : forks_(process::forks()), refused_(open()), most_(mappings_of
 
 std::optional<kernel::refusal> kernel::open() {
     if (is_off()) return refusal{"UNIBUF_TRACKING is off"};
-    if (is_by_digest()) return refusal{"UNIBUF_TRACKING is digest"};
+    if (is_by_digest()) return refusal{"UNIBUF_TRACKING is digest: contents are compared with what was sent"};
     if (is_by_signal()) return std::nullopt;
     system::descriptor faults(static_cast<int>(::syscall(SYS_userfaultfd, faults_flags)));
     if (!faults) {

@@ -9,7 +9,7 @@ kernel::kernel() : forks_(process::forks()), refused_(open()) {}
 
 std::optional<kernel::refusal> kernel::open() {
     if (is_off()) return refusal{"UNIBUF_TRACKING is off"};
-    if (is_by_digest()) return refusal{"UNIBUF_TRACKING is digest"};
+    if (is_by_digest()) return refusal{"UNIBUF_TRACKING is digest: contents are compared with what was sent"};
     if (is_by_signal()) return refusal{"UNIBUF_TRACKING=signal is for Linux"};
     return refusal{"macOS tells of writes by exceptions alone, which are the program's"};
 }

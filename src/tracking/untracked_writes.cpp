@@ -1,6 +1,7 @@
-// tracking/untracked_writes.cpp: what is done where nobody finds what the program writes: contents are compared by digest
-// where that costs less than to send them, and all else that pointers are out to is taken for written.
+// tracking/untracked_writes.cpp: what is done where nobody finds what the program writes: contents are compared by
+// digest where that costs less than to send them, and all else that pointers are out to is taken for written.
 #include <chrono>
+#include <new>
 #include <utility>
 
 #include "coherence/transitions.hpp"
@@ -64,16 +65,19 @@ byte_ranges host_writes::as_sent(byte_range range, coherence::space_id device) {
     return result;
 }
 
-byte_ranges host_writes::digested(byte_range range, coherence::space_id device) {
+byte_ranges host_writes::digested(const region& part, coherence::space_id device) noexcept {
     byte_ranges result;
-    if (!compares_by_digest() || !sends_found_) return result;
-    if (!digests_) {
-        if (!tracking::kernel::is_by_digest()) return result;
-        digests_ = std::make_unique<tracking::digests>(host_);
+    if (!compares_by_digest() || !sends_found_ || !part.is_range()) return result;
+    if (!digests_ && !tracking::kernel::is_by_digest()) return result;
+    try {
+        if (!digests_) digests_ = std::make_unique<tracking::digests>(host_);
+        tracking::sections::for_each(part.hull(), [&](byte_range section) {
+            if (digests_->is_wanted(device, section)) result.add(digests_->within(section));
+        });
+        if (!result.empty()) digests_->make_room();
+    } catch (const std::bad_alloc&) {
+        return {};  // all of it is sent the next time, too
     }
-    tracking::sections::for_each(range, [&](byte_range section) {
-        if (digests_->is_wanted(device, section)) result.add(digests_->within(section));
-    });
     return result;
 }
 
@@ -83,10 +87,13 @@ bool host_writes::copy_with_digests(byte_range blocks, std::byte* to) {
 }
 
 void host_writes::was_sent(coherence::space_id device, std::size_t bytes, std::chrono::nanoseconds took,
-                           bool digested) {
+                           bool digested) noexcept {
     if (bytes < tracking::digest_costs::least_sent) return;
-    if (!digests_) digests_ = std::make_unique<tracking::digests>(host_);
-    digests_->costs().sent(device, bytes, took, digested);
+    try {
+        if (!digests_) digests_ = std::make_unique<tracking::digests>(host_);
+        digests_->costs().sent(device, bytes, took, digested);
+    } catch (const std::bad_alloc&) {  // then nothing is compared
+    }
 }
 
 }  // namespace unibuf::detail

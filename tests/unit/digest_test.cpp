@@ -1,0 +1,236 @@
+// tests/unit/digest_test.cpp: contents that are compared by digest, where nobody finds what the program writes.
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "coherence/transitions.hpp"
+#include "support/own_process.hpp"
+#include "tracking/digests.hpp"
+#include "unit/common.hpp"
+
+namespace unibuf::test::digest_test {
+namespace {
+
+using tracking::digest_of;
+using tracking::digested_block;
+
+TEST(digest, tells_blocks_apart) {
+    const bytes block = noise(digested_block, 1);
+    const auto low_and_high = [](std::span<const std::byte> of) {
+        const tracking::digest made = digest_of(of);
+        return std::pair(made.low, made.high);
+    };
+    std::set<std::pair<std::uint64_t, std::uint64_t>> seen{low_and_high(block)};
+    EXPECT_EQ(low_and_high(block), *seen.begin());
+    for (std::size_t i = 0; i < digested_block; ++i) {
+        for (const unsigned bit : {1U, 128U}) {
+            bytes other = block;
+            other[i] ^= static_cast<std::byte>(bit);
+            EXPECT_TRUE(seen.insert(low_and_high(other)).second) << i;
+        }
+    }
+    for (std::size_t word = 0; word + 8 < digested_block; word += 8) {
+        bytes other = block;
+        std::swap_ranges(other.begin() + static_cast<std::ptrdiff_t>(word),
+                         other.begin() + static_cast<std::ptrdiff_t>(word + 8),
+                         other.begin() + static_cast<std::ptrdiff_t>(word + 8));
+        EXPECT_TRUE(seen.insert(low_and_high(other)).second) << word;
+    }
+    for (std::size_t count = 1; count < 200; ++count) {
+        EXPECT_TRUE(seen.insert(low_and_high(std::span(block).first(count))).second) << count;
+    }
+}
+
+TEST(digest, is_of_no_use_once_a_device_was_sent_what_nobody_has_one_of) {
+    constexpr coherence::space_id one = 1, other = 2;
+    coherence::directory known(digested_block);
+    const coherence::sharing apart;
+    coherence::wrote(known, known.whole(), coherence::host);
+    const auto move = [&](coherence::space_id from, coherence::space_id to, bool digested) {
+        coherence::complete(
+            known, apart,
+            {.does = coherence::step::kind::move, .part = known.whole(), .from = from, .to = to, .digested = digested});
+        return known.first().digested;
+    };
+    EXPECT_FALSE(move(coherence::host, one, false));
+    EXPECT_TRUE(move(coherence::host, one, true));
+    EXPECT_TRUE(move(one, other, false)) << "it got what the digest is of";
+    coherence::drop(known, known.whole(), coherence::host);
+    EXPECT_TRUE(move(one, coherence::host, false));
+    EXPECT_FALSE(move(coherence::host, other, false)) << "the program may have written before it was sent";
+    EXPECT_TRUE(move(coherence::host, one, true));
+    coherence::wrote(known, known.whole(), one);
+    EXPECT_FALSE(known.first().digested);
+}
+
+class digest_costs : public testing::Test {
+protected:
+    static constexpr std::size_t mebibyte = std::size_t{1} << 20;
+    static constexpr coherence::space_id device = 3;
+
+    void sent_at(double bytes_a_second, bool digested) {
+        by_.sent(device, mebibyte, tracking::digest_costs::seconds(mebibyte / bytes_a_second), digested);
+    }
+    void compared_at(double bytes_a_second) {
+        by_.compared(mebibyte, tracking::digest_costs::seconds(mebibyte / bytes_a_second));
+    }
+
+    tracking::digest_costs by_;
+};
+
+TEST_F(digest_costs, are_not_known_before_something_was_sent) {
+    EXPECT_FALSE(by_.knows(device));
+    by_.sent(device, tracking::digest_costs::least_sent - 1, std::chrono::seconds(1), false);
+    EXPECT_FALSE(by_.knows(device)) << "that tells of a call";
+    sent_at(3e9, true);
+    EXPECT_FALSE(by_.knows(device)) << "it may cost less without digests";
+    EXPECT_FALSE(by_.pays(device, mebibyte, 0));
+    sent_at(3e9, false);
+    EXPECT_TRUE(by_.knows(device));
+    EXPECT_FALSE(by_.knows(device + 1));
+}
+
+TEST_F(digest_costs, pay_where_comparing_is_faster_than_the_bus_and_little_was_written) {
+    sent_at(3e9, false);
+    compared_at(12e9);
+    EXPECT_TRUE(by_.pays(device, mebibyte, 0));
+    EXPECT_TRUE(by_.pays(device, mebibyte, mebibyte / 2));
+    EXPECT_FALSE(by_.pays(device, mebibyte, mebibyte));
+    sent_at(1e9, true);
+    EXPECT_FALSE(by_.pays(device, mebibyte, mebibyte / 2)) << "to keep digests takes more than was thought";
+    EXPECT_TRUE(by_.pays(device, mebibyte, mebibyte / 10));
+}
+
+TEST_F(digest_costs, do_not_pay_on_a_fast_bus) {
+    sent_at(25e9, false);
+    compared_at(12e9);
+    EXPECT_FALSE(by_.pays(device, mebibyte, 0));
+}
+
+TEST_F(digest_costs, follow_what_is_fast_at_once_and_what_is_slow_in_the_end) {
+    sent_at(3e9, false);
+    compared_at(12e9);
+    compared_at(1e9);
+    EXPECT_TRUE(by_.pays(device, mebibyte, 0)) << "something disturbed it";
+    for (int i = 0; i < 100; ++i) compared_at(1e9);
+    EXPECT_FALSE(by_.pays(device, mebibyte, 0));
+    compared_at(12e9);
+    EXPECT_TRUE(by_.pays(device, mebibyte, 0));
+}
+
+/// Nothing else finds writes in the process. The host's copy and a device's are two memories.
+class compared_by_digest : public testing::Test {
+protected:
+    /// Returns true where the test has been run in a process of its own.
+    static bool has_run_alone() {
+        if (is_alone("UNIBUF_TRACKING", "digest")) return false;
+        run_alone("UNIBUF_TRACKING", "digest");
+        return true;
+    }
+
+    static constexpr std::size_t block = digested_block;
+    static constexpr std::size_t size = 700 * block + 100;  // more than a section
+    static buffer made() { return buffer(size, {.hint = memory_hint::gpu_preferred}); }
+
+    /// Returns how many bytes an access at the device moves, which has to see `expected`.
+    std::uint64_t moved_for(const buffer& b, const bytes& expected) const {
+        const std::uint64_t before = b.statistics().bytes_moved();
+        EXPECT_TRUE(same(content(b, device_), expected));
+        return b.statistics().bytes_moved() - before;
+    }
+
+    const space device_{"debug:0"};
+};
+
+TEST_F(compared_by_digest, only_blocks_that_were_written_move) {
+    if (has_run_alone()) return;
+    buffer b = made();
+    bytes expected = noise(size, 1);
+    std::byte* const host_pointer = b.host();
+    std::ranges::copy(expected, host_pointer);
+    EXPECT_FALSE(b.placement(host).writes_found);
+    EXPECT_EQ(moved_for(b, expected), size);
+    EXPECT_EQ(moved_for(b, expected), 0U);
+    for (const std::size_t at : {std::size_t{0}, 511 * block + 7, 512 * block, size - 1}) {
+        host_pointer[at] = expected[at] ^= std::byte{1};
+        EXPECT_EQ(moved_for(b, expected), at == size - 1 ? 100 : block) << at;
+        EXPECT_EQ(moved_for(b, expected), 0U);
+    }
+    host_pointer[5] = expected[5] ^= std::byte{1};
+    host_pointer[5] = expected[5] ^= std::byte{1};
+    EXPECT_EQ(moved_for(b, expected), 0U) << "the device has these bytes";
+}
+
+TEST_F(compared_by_digest, a_pointer_that_is_given_out_again_takes_nothing_away) {
+    if (has_run_alone()) return;
+    buffer b = made();
+    bytes expected = noise(size, 1);
+    std::ranges::copy(expected, b.host());
+    EXPECT_EQ(moved_for(b, expected), size);
+    for (const bool is_released : {false, true, true}) {
+        if (is_released) b.release_host();
+        b.host()[block] = expected[block] ^= std::byte{1};
+        if (is_released) b.release_host();
+        EXPECT_EQ(moved_for(b, expected), block);
+    }
+    EXPECT_EQ(moved_for(b, expected), 0U);
+}
+
+TEST_F(compared_by_digest, what_a_device_has_written_is_not_what_it_was_sent) {
+    if (has_run_alone()) return;
+    buffer b = made();
+    const bytes sent = noise(size, 1);
+    std::byte* const host_pointer = b.host();
+    std::ranges::copy(sent, host_pointer);
+    EXPECT_EQ(moved_for(b, sent), size);
+    put(b, noise(size, 2), device_);
+    EXPECT_TRUE(same(content(b), noise(size, 2)));
+    std::ranges::copy(sent, host_pointer);  // the digests that were kept are of this content
+    EXPECT_EQ(moved_for(b, sent), size);
+    EXPECT_EQ(moved_for(b, sent), 0U);
+}
+
+TEST_F(compared_by_digest, what_unibuf_has_written_is_sent) {
+    if (has_run_alone()) return;
+    buffer b = made();
+    bytes expected = noise(size, 1);
+    std::byte* const host_pointer = b.host();
+    std::ranges::copy(expected, host_pointer);
+    EXPECT_EQ(moved_for(b, expected), size);
+    b.view(10 * block, block).fill(of(1, 9));
+    std::fill_n(expected.begin() + 10 * block, block, std::byte{9});
+    EXPECT_GE(moved_for(b, expected), 0U);
+    const bytes given = noise(3 * block, 4);
+    b.view(20 * block, 3 * block).copy_from(given);
+    std::ranges::copy(given, expected.begin() + 20 * block);
+    EXPECT_EQ(moved_for(b, expected), 3 * block);
+    b.discard(device_);
+    EXPECT_EQ(moved_for(b, expected), size);
+    host_pointer[0] = expected[0] ^= std::byte{1};
+    b.discard(device_);
+    EXPECT_EQ(moved_for(b, expected), size);
+    EXPECT_EQ(moved_for(b, expected), 0U);
+}
+
+TEST_F(compared_by_digest, a_part_of_a_block_moves_each_time) {
+    if (has_run_alone()) return;
+    buffer b = made();
+    bytes expected = noise(size, 1);
+    std::byte* const host_pointer = b.host();
+    std::ranges::copy(expected, host_pointer);
+    const buffer odd = b.view(block / 2, 2 * block);
+    for (int i = 0; i < 3; ++i) {
+        const std::uint64_t before = b.statistics().bytes_moved();
+        const auto lease = odd.read(device_);
+        EXPECT_TRUE(same(lease, part(expected, block / 2, 2 * block)));
+        EXPECT_EQ(b.statistics().bytes_moved() - before, i == 0 ? 2 * block : block) << "one whole block has a digest";
+        host_pointer[0] ^= std::byte{1};  // nobody has asked for that one
+    }
+}
+
+}  // namespace
+}  // namespace unibuf::test::digest_test
