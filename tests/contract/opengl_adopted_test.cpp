@@ -147,6 +147,34 @@ TEST_F(opengl_test, frees_nothing_in_a_context_that_took_the_handle_of_another) 
     EXPECT_NE(opengl::use_current_context(), adopted);
 }
 
+// Programs end a window, and its context, before they are done with what it made.
+TEST_F(opengl_test, memory_that_a_context_lent_outlives_it) {
+    for (const bool pointer_is_out : {false, true}) {
+        auto mine = std::make_unique<callers_context>();
+        const space adopted = opengl::use_current_context();
+        unified_buffer<float> numbers({100'000}, {.hint = memory_hint::coherent, .device = adopted});
+        numbers.fill(3.0F);
+        double_on_device(adopted, opengl::name(numbers.read_write(adopted)), numbers.size());
+        EXPECT_EQ(numbers.placement(adopted).placement, placement::shared);
+        float* const pointer = pointer_is_out ? numbers.host() : nullptr;
+        numbers.sync_to_host();
+        void* const handle = mine->handle();
+        mine.reset();
+        EXPECT_EQ(std::ranges::count(numbers.read(host), 6.0F), 100'000);
+        if (pointer) pointer[7] = 1.0F;
+        numbers.write(host)[8] = 2.0F;
+        EXPECT_EQ(code_of([&] { opengl::run(adopted, [] {}); }), error_code::device_unavailable);
+        EXPECT_EQ(numbers.read(host)[7], pointer ? 1.0F : 6.0F);
+        EXPECT_EQ(numbers.read(host)[8], 2.0F);
+        const callers_context later;
+        const space another = opengl::use_current_context();
+        EXPECT_NE(another, adopted);
+        EXPECT_EQ(numbers.read(host)[99'999], 6.0F);
+        if (later.handle() != handle) continue;
+        EXPECT_EQ(code_of([&] { opengl::run(adopted, [] {}); }), error_code::device_lost);
+    }
+}
+
 TEST_F(opengl_test, needs_a_context_to_adopt) {
     std::string message;
     EXPECT_EQ(code_of([] { opengl::use_current_context(); }, &message), error_code::device_unavailable);

@@ -78,6 +78,12 @@ bool adopted_context::here() const noexcept {
     return born_ == process::forks() && !lost_ && egl::get().current_context() == handle_;
 }
 
+std::shared_ptr<void> adopted_context::keeps_objects() {
+    std::shared_ptr<void> result = keeper_.lock();
+    if (!result) keeper_ = result = egl::get().keep_objects();
+    return result;
+}
+
 void adopted_context::do_waiting() {
     std::vector<std::function<void()>> jobs;
     {

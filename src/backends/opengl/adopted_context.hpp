@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <vector>
@@ -32,6 +33,7 @@ public:
     void when_possible(std::function<void()> job) noexcept override;
     void check_alive() const override;
     bool here() const noexcept override;
+    std::shared_ptr<void> keeps_objects() override;
 
 private:
     void do_waiting();
@@ -42,6 +44,7 @@ private:
     std::string space_ = "this space";
     unsigned witness_ = 0;  // a buffer object, by whose label the context is recognized
     std::string label_;
+    std::weak_ptr<void> keeper_;  // weak, as it keeps all that the program has in the context, too
     std::mutex mutex_;
     std::vector<std::function<void()>> waiting_;
 };

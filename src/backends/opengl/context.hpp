@@ -38,6 +38,10 @@ public:
     /// Returns whether the context is current on this thread.
     virtual bool here() const noexcept = 0;
 
+    /// Returns what keeps the buffer objects that are made now, and their mappings, if the context goes before; null
+    /// where it does not go, or nothing can keep them. A job calls this.
+    virtual std::shared_ptr<void> keeps_objects() { return nullptr; }
+
     /// Throws error(invalid_argument) for a queue that is not this context: OpenGL has no others.
     void check_queue(queue on) const;
 

@@ -14,7 +14,8 @@ egl::egl() {
     auto& f = functions_;
     const bool complete =
         driver.find("eglGetProcAddress", f.get_proc_address) && driver.find("eglQueryString", f.query_string) &&
-        driver.find("eglGetCurrentContext", f.get_current_context) && driver.find("eglGetError", f.get_error) &&
+        driver.find("eglGetCurrentContext", f.get_current_context) &&
+        driver.find("eglGetCurrentDisplay", f.get_current_display) && driver.find("eglGetError", f.get_error) &&
         driver.find("eglInitialize", f.initialize) && driver.find("eglBindAPI", f.bind_api) &&
         driver.find("eglCreateContext", f.create_context) && driver.find("eglDestroyContext", f.destroy_context) &&
         driver.find("eglMakeCurrent", f.make_current);

@@ -1,6 +1,7 @@
 // backends/opengl/egl.hpp: EGL, which finds OpenGL's functions and makes contexts that need no window.
 #pragma once
 
+#include <memory>
 #include <string>
 
 namespace unibuf::backends {
@@ -23,10 +24,15 @@ public:
     /// context is current. Returns nothing, or why there is none. The context is never destroyed.
     std::string make_headless_context() const;
 
+    /// Makes what keeps the buffer objects of the context that is current here, and their mappings, when the program
+    /// destroys that context: another one that shares them, which is never current. Null where there can be none.
+    std::shared_ptr<void> keep_objects() const;
+
     /// The functions that are used here, as <EGL/egl.h> declares them.
     struct functions {
         void* (*get_proc_address)(const char* name) = nullptr;
         void* (*get_current_context)() = nullptr;
+        void* (*get_current_display)() = nullptr;
         const char* (*query_string)(void* display, int name) = nullptr;
         int (*get_error)() = nullptr;
         unsigned (*initialize)(void* display, int* major, int* minor) = nullptr;

@@ -1,4 +1,4 @@
-// backends/opengl/headless.cpp: a context without a window: which display it is made on, and why it could not be.
+// backends/opengl/headless.cpp: contexts without a window: which display one is made on, and why it could not be.
 #include <fmt/format.h>
 
 #include <array>
@@ -9,6 +9,7 @@
 #include "backends/opengl/api.hpp"
 #include "backends/opengl/egl.hpp"
 #include "backends/opengl/flags.hpp"
+#include "process/forks.hpp"
 
 namespace unibuf::backends {
 
@@ -76,6 +77,18 @@ std::string offered(const egl::functions& driver, void* display) {
     return result;
 }
 
+/// Makes a context that shares the objects of `others`, or nobody's where that is null.
+void* make_context(const egl::functions& driver, void* display, void* others) {
+    // With these attributes, a lost device is an error, and not the driver's guess. Not every driver can tell, and who
+    // shares objects has to agree on it.
+    constexpr std::array<int, 9> telling{
+        major_version,         4,   minor_version, 5, profile_mask, core_profile, reset_notification,
+        lose_context_on_reset, none};
+    constexpr std::array<int, 7> plain{major_version, 4, minor_version, 5, profile_mask, core_profile, none};
+    void* const made = driver.create_context(display, nullptr, others, telling.data());
+    return made ? made : driver.create_context(display, nullptr, others, plain.data());
+}
+
 attempt try_display(const egl::functions& driver, void* display) {
     attempt result{display, nullptr, false, {}};
     if (!display || !driver.initialize(display, nullptr, nullptr)) {
@@ -87,15 +100,7 @@ attempt try_display(const egl::functions& driver, void* display) {
         result.why = "needs a window";
         return result;
     }
-    // With these attributes, a lost device is an error, and not the driver's guess. Not every driver can tell.
-    constexpr std::array<int, 9> telling{
-        major_version,         4,   minor_version, 5, profile_mask, core_profile, reset_notification,
-        lose_context_on_reset, none};
-    constexpr std::array<int, 7> plain{major_version, 4, minor_version, 5, profile_mask, core_profile, none};
-    if (driver.bind_api(opengl_api)) {
-        result.context = driver.create_context(display, nullptr, nullptr, telling.data());
-        if (!result.context) result.context = driver.create_context(display, nullptr, nullptr, plain.data());
-    }
+    if (driver.bind_api(opengl_api)) result.context = make_context(driver, display, nullptr);
     if (!result.context) {
         result.why = "OpenGL 4.5 is needed, and " + offered(driver, display);
     } else if (!driver.make_current(display, nullptr, nullptr, result.context)) {
@@ -134,6 +139,16 @@ std::vector<candidate> candidates(const egl::functions& driver, const char* can)
 }
 
 }  // namespace
+
+std::shared_ptr<void> egl::keep_objects() const {
+    void* const display = functions_.get_current_display();
+    if (!display || !has(functions_.query_string(display, extensions), "EGL_KHR_no_config_context")) return nullptr;
+    void* const made = make_context(functions_, display, functions_.get_current_context());
+    if (!made) return nullptr;
+    return {made, [display, born = process::forks()](void* context) {
+                if (born == process::forks()) get().functions_.destroy_context(display, context);
+            }};
+}
 
 std::string egl::make_headless_context() const {
     const functions& driver = functions_;

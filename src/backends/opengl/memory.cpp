@@ -40,8 +40,11 @@ public:
     gl_memory(const gl_memory&) = delete;
     gl_memory& operator=(const gl_memory&) = delete;
 
-    /// Takes over the buffer object.
-    void use(const gl_buffer& buffer) noexcept { buffer_ = buffer; }
+    /// Takes over the buffer object, and what keeps it.
+    void use(const gl_buffer& buffer, std::shared_ptr<void> keeper = nullptr) noexcept {
+        buffer_ = buffer;
+        keeper_ = std::move(keeper);
+    }
 
     /// Returns the buffer object for another API, whose driver may not let go of it as it should: it is not kept then.
     gl_buffer_object lend() const {
@@ -130,6 +133,7 @@ private:
     std::shared_ptr<gl_context> context_;
     std::shared_ptr<kept_buffers> kept_;
     gl_buffer buffer_;
+    std::shared_ptr<void> keeper_;  // of a mapping that the host uses
     mutable std::atomic<bool> is_lent_ = false;
     gl_mapping how_;
 };
@@ -178,7 +182,10 @@ std::unique_ptr<memory> make(const std::shared_ptr<gl_context>& context, const s
     if (kept) made->use(kept->take(kind));
     const auto make_new = [&] {
         check_size(*context, bytes);
-        context->run([&] { made->use(make_buffer(*context, kind, how)); });
+        context->run([&] {
+            std::shared_ptr<void> keeper = how ? context->keeps_objects() : nullptr;
+            made->use(make_buffer(*context, kind, how), std::move(keeper));
+        });
     };
     if (made->handle() == 0) with_room_of(kept.get(), make_new);
     return made;
