@@ -56,6 +56,7 @@ inline constexpr std::byte poison{0xDB};
 struct allocation_request {
     std::size_t bytes = 0;     // never 0
     bool whole_pages = false;  // at the host: pages that hold nothing else, so that a device can pin or use them
+    bool staggered = false;    // at the host: large ones need not begin with a page, and had better not all do so
     host_access access = host_access::read_write;
     memory_hint hint = memory_hint::none;
 };

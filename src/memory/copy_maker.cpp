@@ -64,13 +64,15 @@ private:
                 say(coherence::host, "sharing failed", failure);
             }
         }
-        return allocate_host(shared && device.about().aliases_host && !device.about().aliases_lines);
+        const bool in_place = shared && device.about().aliases_host;
+        return allocate_host(in_place && !device.about().aliases_lines, in_place && device.about().aliases_lines);
     }
 
-    const copy& allocate_host(bool whole_pages) {
+    const copy& allocate_host(bool whole_pages, bool staggered = false) {
         const buffer_options& options = copies_.options_;
         backends::allocation_request wanted = copies_.wanted();
         wanted.whole_pages = whole_pages;
+        wanted.staggered = staggered;
         auto own = allocate(coherence::host, [&] {
             if (options.pinned) {
                 try {

@@ -5,7 +5,6 @@
 #include <iterator>
 
 #include "system/pages.hpp"
-#include "tracking/units.hpp"
 
 namespace unibuf::tracking {
 
@@ -14,7 +13,8 @@ std::size_t hot_pages::most(std::size_t bytes) noexcept {
     return 1 + std::min<std::size_t>(bytes / for_each, 7);
 }
 
-std::vector<byte_range> hot_pages::learn(byte_range range, std::span<const byte_range> found, std::size_t most) {
+std::vector<byte_range> hot_pages::learn(byte_range range, std::span<const byte_range> found, const units& pages,
+                                         std::size_t most) {
     const std::size_t page = system::page_size();
     std::size_t bytes = 0;
     for (const byte_range& each : found) bytes += each.size();
@@ -30,11 +30,11 @@ std::vector<byte_range> hot_pages::learn(byte_range range, std::span<const byte_
     std::vector<byte_range> result;
     const unsigned needed = scans_until_hot.load(std::memory_order_relaxed);
     for (const byte_range& each : found) {
-        for (std::size_t at = each.begin; at < each.end; at += page) {
-            candidate& known = candidates_[at];
-            known.end = std::min(at + page, each.end);
-            if (++known.times >= needed && result.size() < most) result.push_back({at, known.end});
-        }
+        pages.for_each(each, [&](byte_range of_page) {
+            candidate& known = candidates_[of_page.begin];
+            known.end = of_page.end;
+            if (++known.times >= needed && result.size() < most) result.push_back(of_page);
+        });
     }
     for (const byte_range& each : result) forget(each);
     return result;

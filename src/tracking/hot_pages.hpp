@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "coherence/byte_range.hpp"
+#include "tracking/units.hpp"
 
 namespace unibuf::tracking {
 
@@ -24,8 +25,10 @@ public:
     /// Returns how many pages of a memory of so many bytes may be hot: beside a large one, their images take little.
     static std::size_t most(std::size_t bytes) noexcept;
 
-    /// Learns from a scan of `range`, which has found these pages. Returns those that are hot by now, `most` or fewer.
-    std::vector<byte_range> learn(byte_range range, std::span<const byte_range> found, std::size_t most);
+    /// Learns from a scan of `range`, which has found these of its `pages`. Returns those that are hot by now, `most`
+    /// or fewer.
+    std::vector<byte_range> learn(byte_range range, std::span<const byte_range> found, const units& pages,
+                                  std::size_t most);
 
     /// Forgets what was learned of pages in `range`.
     void forget(byte_range range) noexcept;

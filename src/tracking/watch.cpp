@@ -22,24 +22,37 @@ constexpr std::size_t all_of_it = std::numeric_limits<std::size_t>::max();
 // To compare so many pages takes no longer than to ask the kernel where some of them are compared anyway.
 constexpr std::size_t least_pages = 4;
 
+/// Returns how many bytes of `memory` come before the first page that begins in it.
+std::size_t bytes_before_page(std::span<std::byte> memory) noexcept {
+    return -reinterpret_cast<std::uintptr_t>(memory.data()) % system::page_size();
+}
+
 /// Returns the whole pages that `memory` has all of.
 byte_range whole_pages_of(std::span<std::byte> memory) noexcept {
     const std::size_t page = system::page_size();
-    const std::size_t before = -reinterpret_cast<std::uintptr_t>(memory.data()) % page;
+    const std::size_t before = bytes_before_page(memory);
     if (memory.size() < before) return {};
     return {before, before + (memory.size() - before) / page * page};
 }
 
+/// Returns the pages that `part` has a byte of.
+std::span<std::byte> pages_around(std::span<std::byte> part) noexcept {
+    const std::size_t page = system::page_size();
+    const std::size_t before = reinterpret_cast<std::uintptr_t>(part.data()) % page;
+    return {part.data() - before, detail::rounded_up(before + part.size(), page)};
+}
+
 }  // namespace
 
-watch::watch(std::span<std::byte> memory, byte_range pages, mapping kind)
+watch::watch(std::span<std::byte> memory, byte_range watched, mapping kind)
     : memory_(memory),
-      pages_(pages),
+      pages_(watched),
       kind_(kind),
-      units_(pages.empty() ? units{.each = compared_piece::line, .memory = memory.size()}
-                           : units{.each = system::page_size(), .memory = memory.size(), .lead = pages.begin}) {
-    const byte_range before{0, pages.empty() ? memory.size() : pages.begin};
-    const byte_range behind{std::max(before.end, pages.end), memory.size()};
+      units_(watched.empty()
+                 ? units{.each = compared_piece::line, .memory = memory.size()}
+                 : units{.each = system::page_size(), .memory = memory.size(), .lead = bytes_before_page(memory)}) {
+    const byte_range before{0, watched.empty() ? memory.size() : watched.begin};
+    const byte_range behind{std::max(before.end, watched.end), memory.size()};
     if (!before.empty()) add_piece(before, why::always);
     if (!behind.empty()) add_piece(behind, why::always);
 }
@@ -88,9 +101,7 @@ void watch::copy_images(byte_range range, std::byte* to) const noexcept {
 std::span<std::byte> watch::kernel_pages(byte_range range) const noexcept {
     if (!range.overlaps(pages_)) return {};
     range = range.clipped_to(pages_);
-    const std::size_t page = system::page_size();
-    const std::size_t begin = range.begin - (range.begin - pages_.begin) % page;
-    return {memory_.data() + begin, detail::rounded_up(range.end - begin, page)};
+    return pages_around(memory_.subspan(range.begin, range.size()));
 }
 
 /// Returns the pages of `range`, which are whole units, but those of pieces for which is(compared_unit) holds.
@@ -202,7 +213,7 @@ void watch::cool(byte_range range, const compared_piece::bytes_apart& apart, std
 /// Compares pages that are hot from now on: the scan of `range` has protected them, and need not have.
 void watch::heat(byte_range range) {
     try {
-        for (const byte_range& each : learned_.learn(range, seen_, hot_pages::most(memory_.size()) - hot_)) {
+        for (const byte_range& each : learned_.learn(range, seen_, units_, hot_pages::most(memory_.size()) - hot_)) {
             if (const auto apart = pieces_.find(each.begin); apart != pieces_.end()) {
                 apart->second.is_compared = why::hot;
                 --apart_;
@@ -297,14 +308,14 @@ std::unique_ptr<watch> make_watch(std::span<std::byte> memory, own_pages own, st
         const auto known = system::mappings_of(memory);
         if (!known || !known->is_data()) return nullptr;
     }
-    byte_range pages{0, detail::rounded_up(memory.size(), page)};
+    byte_range pages{0, memory.size()};
     if (own == own_pages::inside) {
         pages = whole_pages_of(memory);
         if (pages.size() < least_pages * page) return made({});
     }
     kernel& by = kernel::instance();
     if (!mapping.empty()) return by.add_common(mapping) ? made(pages, watch::mapping::common) : nullptr;
-    return by.add({memory.data() + pages.begin, pages.size()}) ? made(pages) : nullptr;
+    return by.add(pages_around(memory.subspan(pages.begin, pages.size()))) ? made(pages) : nullptr;
 }
 
 byte_ranges touched(std::span<std::byte> memory) {

@@ -33,10 +33,10 @@ class watch {
 public:
     enum class mapping { own, common };
 
-    /// The kernel watches `pages`, which were added to it: alone, until the watch ends, or with all of a mapping. The
-    /// last one may have other bytes behind the memory's end, which nobody else uses. What is before and behind the
-    /// pages is compared.
-    watch(std::span<std::byte> memory, byte_range pages, mapping kind);
+    /// The kernel watches the pages of the bytes `watched`, which were added to it: alone, until the watch ends, or
+    /// with all of a mapping. The first and the last page may have other bytes than the memory's, which nobody else
+    /// uses. What is before and behind those bytes is compared.
+    watch(std::span<std::byte> memory, byte_range watched, mapping kind);
     ~watch();
     watch(const watch&) = delete;
     watch& operator=(const watch&) = delete;
@@ -154,7 +154,7 @@ private:
     void add_piece(byte_range at, why is_compared);
 
     std::span<std::byte> memory_;
-    byte_range pages_;  // that the kernel watches, but for hot ones
+    byte_range pages_;  // bytes in pages that the kernel watches, but for hot ones
     mapping kind_;
     units units_;
     pieces pieces_;

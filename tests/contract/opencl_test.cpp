@@ -10,6 +10,7 @@
 #include <array>
 #include <atomic>
 #include <cstdlib>
+#include <set>
 #include <thread>
 
 #include "backends/opencl/device.hpp"
@@ -27,6 +28,11 @@ using namespace std::chrono_literals;
 using cl::api;
 
 class opencl_test : public on_opencl {};
+
+bytes get_all(const buffer& from, space where) {
+    const auto lease = from.read(where);
+    return {lease.begin(), lease.end()};
+}
 
 TEST_F(opencl_test, gives_its_own_handles) {
     const opencl::handles known = opencl::handles_of(where_);
@@ -252,6 +258,39 @@ TEST_F(opencl_test, copies_what_is_bound_before_it_returns) {
     std::this_thread::sleep_for(50ms);
     EXPECT_FALSE(copied) << "the program may write what is bound at any time";
     closed.open();
+}
+
+// A processor takes a load for one of what it has just stored where both lie at the same offset of 4 KiB.
+TEST_F(opencl_test, arrays_that_a_processor_uses_in_place_do_not_all_begin_with_a_page) {
+    if (!device().about().aliases_lines) GTEST_SKIP() << device().about().description << " wants whole pages";
+    constexpr std::size_t page = 4096;
+    for (const std::size_t size : {std::size_t{300'000}, std::size_t{3'000'000}}) {  // in a mapping of many, of its own
+        std::set<std::uintptr_t> offsets;
+        std::vector<std::unique_ptr<buffer>> all;
+        for (unsigned i = 0; i < 8; ++i) {
+            buffer& b = *all.emplace_back(std::make_unique<buffer>(size, buffer_options{.device = where_}));
+            std::byte* const pointer = b.host();
+            offsets.insert(reinterpret_cast<std::uintptr_t>(pointer) % page);
+            EXPECT_EQ(reinterpret_cast<std::uintptr_t>(pointer) % 64, 0U);
+            bytes expected = noise(size, i);
+            std::ranges::copy(expected, pointer);
+            b.read(where_).release();
+            EXPECT_EQ(b.statistics().bytes_moved(), 0U);
+            EXPECT_EQ(b.placement(where_).placement, placement::shared);
+            // Each page is watched, also the one that the memory has only the end of.
+            const space other("debug:0");
+            EXPECT_TRUE(same(get_all(b, other), expected));
+            if (!b.placement(host).writes_found) continue;
+            const std::size_t in_first = page - reinterpret_cast<std::uintptr_t>(pointer) % page;
+            for (const std::size_t at : {std::size_t{0}, in_first - 1, in_first, size / 2, size - 1}) {
+                pointer[at] = expected[at] ^= std::byte{1};
+                const std::uint64_t before = b.statistics().bytes_moved();
+                EXPECT_TRUE(same(get_all(b, other), expected)) << at;
+                EXPECT_LE(b.statistics().bytes_moved() - before, page) << at;
+            }
+        }
+        EXPECT_GE(offsets.size(), 7U);
+    }
 }
 
 TEST_F(opencl_test, says_what_alignment_sharing_needs) {

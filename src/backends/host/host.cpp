@@ -1,10 +1,12 @@
 // backends/host/host.cpp: the host's own memory.
 #include <sys/mman.h>
 
+#include <atomic>
 #include <bit>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <span>
 
 #include <fmt/format.h>
 
@@ -54,59 +56,74 @@ private:
     }
 };
 
-/// Pages that are zero until they are touched, and lie on the node that touches them first.
+/// Returns how far behind the begin of its pages an allocation begins. A processor takes a load for one of what it has
+/// just stored where both lie at the same offset of 4 KiB: a kernel that reads one array and writes another waits then.
+std::size_t next_stagger() noexcept {
+    static constinit std::atomic<std::size_t> count = 0;
+    constexpr std::size_t apart = 5 * cache_line;  // and the 64th begins with a page again
+    return count.fetch_add(1, std::memory_order_relaxed) * apart % (std::size_t{64} * cache_line);
+}
+
+// Smaller ones would take much more memory for it.
+constexpr std::size_t least_staggered = std::size_t{64} << 10;
+
+/// Pages that hold nothing else, are zero until they are touched, and lie on the node that touches them first.
 class whole_pages_memory : public addressed_memory {
 public:
-    whole_pages_memory(std::byte* at, std::size_t bytes) noexcept : addressed_memory(at), bytes_(bytes) {}
+    whole_pages_memory(std::span<std::byte> pages, std::size_t before) noexcept
+        : addressed_memory(pages.data() + before), pages_(pages) {}
 
     bool whole_pages() const noexcept override { return true; }
     bool starts_zero() const noexcept override { return true; }
 
 protected:
-    std::size_t bytes() const noexcept { return bytes_; }
+    std::span<std::byte> pages() const noexcept { return pages_; }
 
 private:
-    std::size_t bytes_;
+    std::span<std::byte> pages_;
 };
 
 class part_of_mapping final : public whole_pages_memory {
 public:
-    explicit part_of_mapping(std::size_t bytes) : whole_pages_memory(common_pages::instance().allocate(bytes), bytes) {}
-    ~part_of_mapping() override { common_pages::instance().free(host_address(), bytes()); }
+    part_of_mapping(std::size_t bytes, std::size_t before)
+        : whole_pages_memory({common_pages::instance().allocate(bytes), bytes}, before) {}
+    ~part_of_mapping() override { common_pages::instance().free(pages().data(), pages().size()); }
     part_of_mapping(const part_of_mapping&) = delete;
     part_of_mapping& operator=(const part_of_mapping&) = delete;
 
     std::span<std::byte> common_mapping() const noexcept override {
-        return common_pages::mapping_around(host_address());
+        return common_pages::mapping_around(pages().data());
     }
 };
 
 class own_mapping final : public whole_pages_memory {
 public:
-    own_mapping(std::size_t asked, std::size_t bytes) : whole_pages_memory(map(asked, bytes), bytes) {}
-    ~own_mapping() override { ::munmap(host_address(), bytes()); }
+    own_mapping(std::size_t asked, std::size_t bytes, std::size_t before)
+        : whole_pages_memory(map(asked, bytes), before) {}
+    ~own_mapping() override { ::munmap(pages().data(), pages().size()); }
     own_mapping(const own_mapping&) = delete;
     own_mapping& operator=(const own_mapping&) = delete;
 
 private:
-    static std::byte* map(std::size_t asked, std::size_t bytes) {
+    static std::span<std::byte> map(std::size_t asked, std::size_t bytes) {
         void* const pages = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         if (pages == MAP_FAILED) refuse(asked);
-        auto* const begin = static_cast<std::byte*>(pages);
-        if (bytes >= huge_page) system::ask_for_huge_pages({begin, bytes});
-        return begin;
+        const std::span result(static_cast<std::byte*>(pages), bytes);
+        if (bytes >= huge_page) system::ask_for_huge_pages(result);
+        return result;
     }
 };
 
-std::unique_ptr<memory> allocate_pages(std::size_t asked) {
-    const std::size_t bytes = detail::rounded_up(asked, system::page_size());
+std::unique_ptr<memory> allocate_pages(std::size_t asked, bool staggered) {
+    const std::size_t before = staggered && asked >= least_staggered ? next_stagger() : 0;
+    const std::size_t bytes = detail::rounded_up(before + asked, system::page_size());
     if (common_pages::serves(bytes)) {
         try {
-            return std::make_unique<part_of_mapping>(bytes);
+            return std::make_unique<part_of_mapping>(bytes, before);
         } catch (const error&) {  // there may still be room for a smaller mapping
         }
     }
-    return std::make_unique<own_mapping>(asked, bytes);
+    return std::make_unique<own_mapping>(asked, bytes, before);
 }
 
 class host_device final : public device {
@@ -130,7 +147,8 @@ public:
     memory_info memory_now() override { return available_memory().memory; }
 
     std::unique_ptr<memory> allocate(const allocation_request& what) override {
-        if (what.whole_pages || what.bytes > tracking::most_compared()) return allocate_pages(what.bytes);
+        if (what.whole_pages || what.bytes > tracking::most_compared())
+            return allocate_pages(what.bytes, what.staggered && !what.whole_pages);
         return lines::allocate(what.bytes);
     }
 
