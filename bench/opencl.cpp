@@ -47,6 +47,16 @@ struct functions {
     queue (*create_queue)(_cl_context*, _cl_device_id*, std::uint64_t properties, status*);
     status (*release_context)(_cl_context*);
     status (*release_queue)(queue);
+    _cl_program* (*create_program)(_cl_context*, std::uint32_t sources, const char* const*, const std::size_t*,
+                                   status*);
+    status (*build_program)(_cl_program*, std::uint32_t devices, _cl_device_id* const*, const char* options, void*,
+                            void*);
+    status (*release_program)(_cl_program*);
+    _cl_kernel* (*create_kernel)(_cl_program*, const char* name, status*);
+    status (*release_kernel)(_cl_kernel*);
+    status (*set_argument)(_cl_kernel*, std::uint32_t index, std::size_t bytes, const void*);
+    status (*enqueue_kernel)(queue, _cl_kernel*, std::uint32_t dimensions, const std::size_t* offset,
+                             const std::size_t* items, const std::size_t* group, waits, void* const*, void**);
 };
 
 template <class Function>
@@ -74,6 +84,13 @@ const functions& api() {
         find(found.create_queue, "clCreateCommandQueue");
         find(found.release_context, "clReleaseContext");
         find(found.release_queue, "clReleaseCommandQueue");
+        find(found.create_program, "clCreateProgramWithSource");
+        find(found.build_program, "clBuildProgram");
+        find(found.release_program, "clReleaseProgram");
+        find(found.create_kernel, "clCreateKernel");
+        find(found.release_kernel, "clReleaseKernel");
+        find(found.set_argument, "clSetKernelArg");
+        find(found.enqueue_kernel, "clEnqueueNDRangeKernel");
         return found;
     }();
     return all;
@@ -160,5 +177,27 @@ void release(_cl_context* gone) noexcept { api().release_context(gone); }
 void release(queue gone) noexcept { api().release_queue(gone); }
 
 void finish(queue on) { check(api().finish(on), "a wait"); }
+
+kernel::kernel(_cl_context* in, _cl_device_id* on, const char* source, const char* name) {
+    status failed = 0;
+    program_ = api().create_program(in, 1, &source, nullptr, &failed);
+    check(failed, "clCreateProgramWithSource");
+    check(api().build_program(program_, 1, &on, "", nullptr, nullptr), "clBuildProgram");
+    native_ = api().create_kernel(program_, name, &failed);
+    check(failed, "clCreateKernel");
+}
+
+kernel::~kernel() {
+    api().release_kernel(native_);
+    api().release_program(program_);
+}
+
+void kernel::run(queue on, std::size_t items, std::span<const memory> arguments) const {
+    for (std::uint32_t i = 0; i < arguments.size(); ++i)
+        check(api().set_argument(native_, i, sizeof arguments[i], &arguments[i]), "clSetKernelArg");
+    check(api().enqueue_kernel(on, native_, 1, nullptr, &items, nullptr, 0, nullptr, nullptr),
+          "clEnqueueNDRangeKernel");
+    finish(on);
+}
 
 }  // namespace bench::opencl

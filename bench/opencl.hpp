@@ -7,6 +7,8 @@
 
 #include <unibuf/opencl.hpp>
 
+struct _cl_program;
+
 namespace bench::opencl {
 
 using queue = _cl_command_queue*;
@@ -71,5 +73,21 @@ _cl_context* create_context(_cl_device_id* on);
 queue create_queue(_cl_context* in, _cl_device_id* on);
 void release(_cl_context* gone) noexcept;
 void release(queue gone) noexcept;
+
+/// A kernel whose arguments are all memories.
+class kernel {
+public:
+    kernel(_cl_context* in, _cl_device_id* on, const char* source, const char* name);
+    ~kernel();
+    kernel(const kernel&) = delete;
+    kernel& operator=(const kernel&) = delete;
+
+    /// Runs so many items, and waits for them.
+    void run(queue on, std::size_t items, std::span<const memory> arguments) const;
+
+private:
+    _cl_program* program_;
+    _cl_kernel* native_;
+};
 
 }  // namespace bench::opencl

@@ -44,16 +44,12 @@ void transfers::run(std::span<const step> planned, promise* in) {
     if (request_.waits.by) at_once_ = bytes_between_looks;
     host_writes* const writes = lock_->writes();
     times_ = writes && writes->compares_by_digest();
-    const auto is_digested = [&](const step& each) {
-        return each.is_sent() && !writes->digested(each.part, each.to).empty();
-    };
+    const auto is_digested = [&](const step& of) { return of.is_sent() && !writes->digested(of.part, of.to).empty(); };
     if (times_ && std::ranges::any_of(planned, is_digested)) at_once_ = tracking::section_bytes;
     coherence::steps parts;
     if (at_once_ != all_at_once) add_in_parts(planned, at_once_, parts);
     run_all(parts.empty() ? planned : std::span<const step>(parts.begin(), parts.size()));
-    if (!times_) return;
-    writes->end_sending();
-    lock_->with_seldom_used().sent.forget_taken();
+    if (times_) lock_->end_sending();
 }
 
 void transfers::run_all(std::span<const step> planned) {
@@ -285,7 +281,7 @@ void transfers::finish_timed(coherence::space_id device, time_point begin) {
         digested += each.step.digested ? each.step.part.size() : 0;
     }
     finish_started();
-    if (bytes != 0 && (digested == 0 || digested == bytes))
+    if (bytes != 0 && (digested == 0 || digested == bytes) && lock_->writes())
         lock_->writes()->was_sent(device, bytes, std::chrono::steady_clock::now() - begin, digested != 0);
 }
 

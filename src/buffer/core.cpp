@@ -55,6 +55,12 @@ void refuse_constant() {
                 "a constant buffer was asked for: it is made over memory of the program's own alone (buffer::over)");
 }
 
+void guarded::end_sending() noexcept {
+    if (!seldom) return;
+    if (seldom->writes) seldom->writes->end_sending();
+    seldom->sent.forget_taken();
+}
+
 std::string guarded::name() const { return fmt::format("buffer #{} ({} bytes)", id, whole().size()); }
 
 bool core::add_handle_if_alive() noexcept {

@@ -105,6 +105,9 @@ struct guarded {
     /// Returns the host writes that pointers may make, or null where no pointer was ever out.
     host_writes* writes() const noexcept { return seldom ? seldom->writes.get() : nullptr; }
 
+    /// Notes that an access has sent what it was to send, where contents are compared by digest.
+    void end_sending() noexcept;
+
     /// Returns the processes that have the host's copy too, or null.
     process::peers* peers() const noexcept { return seldom ? seldom->peers.get() : nullptr; }
 

@@ -27,6 +27,7 @@ bool is_fresh(const knowledge& k) { return k.host_pointers == pointers::fresh; }
 host_writes::host_writes(directory& known, const held_ranges& writers, std::span<std::byte> host,
                          std::unique_ptr<tracking::watch> by, std::uint64_t buffer)
     : known_(known), writers_(writers), host_(host), watch_(std::move(by)), buffer_(buffer) {
+    known_.update(known_.whole(), [](knowledge& k) { k.digested = false; });  // those of an earlier copy have gone
     if (!watch_) return;
     units_ = watch_->in_units();
     sections_ = tracking::sections(host.size());

@@ -216,6 +216,24 @@ TEST_F(compared_by_digest, what_unibuf_has_written_is_sent) {
     EXPECT_EQ(moved_for(b, expected), 0U);
 }
 
+TEST_F(compared_by_digest, digests_go_with_the_copy_that_they_are_of) {
+    if (has_run_alone()) return;
+    buffer b = made();
+    bytes expected = noise(size, 1);
+    std::ranges::copy(expected, b.host());
+    EXPECT_EQ(moved_for(b, expected), size);
+    EXPECT_EQ(moved_for(b, expected), 0U);
+    b.release_host();
+    EXPECT_EQ(moved_for(b, expected), 0U);
+    b.discard(host);
+    std::byte* const host_pointer = b.host();
+    const buffer half = b.view(0, size / 2);
+    half.read(device_).release();
+    host_pointer[size - 1] = expected[size - 1] ^= std::byte{1};
+    EXPECT_TRUE(same(content(b, device_), expected));
+    EXPECT_EQ(moved_for(b, expected), 0U);
+}
+
 TEST_F(compared_by_digest, a_part_of_a_block_moves_each_time) {
     if (has_run_alone()) return;
     buffer b = made();
