@@ -30,11 +30,12 @@ std::vector<byte_range> hot_pages::learn(byte_range range, std::span<const byte_
     std::vector<byte_range> result;
     const unsigned needed = scans_until_hot.load(std::memory_order_relaxed);
     for (const byte_range& each : found) {
-        pages.for_each(each, [&](byte_range of_page) {
-            candidate& known = candidates_[of_page.begin];
-            known.end = of_page.end;
-            if (++known.times >= needed && result.size() < most) result.push_back(of_page);
-        });
+        byte_range one = pages.of(each.begin);
+        for (; one.begin < each.end; one = {one.end, std::min(one.end + pages.each, each.end)}) {
+            candidate& known = candidates_[one.begin];
+            known.end = one.end;
+            if (++known.times >= needed && result.size() < most) result.push_back(one);
+        }
     }
     for (const byte_range& each : result) forget(each);
     return result;

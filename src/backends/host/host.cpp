@@ -71,16 +71,19 @@ constexpr std::size_t least_staggered = std::size_t{64} << 10;
 class whole_pages_memory : public addressed_memory {
 public:
     whole_pages_memory(std::span<std::byte> pages, std::size_t before) noexcept
-        : addressed_memory(pages.data() + before), pages_(pages) {}
+        : addressed_memory(pages.data() + before), bytes_(pages.size()) {}
 
     bool whole_pages() const noexcept override { return true; }
     bool starts_zero() const noexcept override { return true; }
 
 protected:
-    std::span<std::byte> pages() const noexcept { return pages_; }
+    std::span<std::byte> pages() const noexcept {
+        const std::size_t before = reinterpret_cast<std::uintptr_t>(host_address()) % system::page_size();
+        return {host_address() - before, bytes_};
+    }
 
 private:
-    std::span<std::byte> pages_;
+    std::size_t bytes_;
 };
 
 class part_of_mapping final : public whole_pages_memory {
