@@ -263,14 +263,15 @@ TEST_F(opencl_test, copies_what_is_bound_before_it_returns) {
 // A processor takes a load for one of what it has just stored where both lie at the same offset of 4 KiB.
 TEST_F(opencl_test, arrays_that_a_processor_uses_in_place_do_not_all_begin_with_a_page) {
     if (!device().about().aliases_lines) GTEST_SKIP() << device().about().description << " wants whole pages";
-    constexpr std::size_t page = 4096;
+    constexpr std::size_t aliases = 4096;
+    const std::size_t page = system::page_size();
     for (const std::size_t size : {std::size_t{300'000}, std::size_t{3'000'000}}) {  // in a mapping of many, of its own
         std::set<std::uintptr_t> offsets;
         std::vector<std::unique_ptr<buffer>> all;
         for (unsigned i = 0; i < 8; ++i) {
             buffer& b = *all.emplace_back(std::make_unique<buffer>(size, buffer_options{.device = where_}));
             std::byte* const pointer = b.host();
-            offsets.insert(reinterpret_cast<std::uintptr_t>(pointer) % page);
+            offsets.insert(reinterpret_cast<std::uintptr_t>(pointer) % aliases);
             EXPECT_EQ(reinterpret_cast<std::uintptr_t>(pointer) % 64, 0U);
             bytes expected = noise(size, i);
             std::ranges::copy(expected, pointer);
