@@ -276,13 +276,14 @@ void transfers::finish_started() {
 void transfers::finish_timed(coherence::space_id device, time_point begin) {
     std::size_t bytes = 0;
     std::size_t digested = 0;
+    const std::size_t pieces = started_.size();
     for (const in_flight& each : started_) {
         bytes += each.step.part.size();
         digested += each.step.digested ? each.step.part.size() : 0;
     }
     finish_started();
     if (bytes != 0 && (digested == 0 || digested == bytes) && lock_->writes())
-        lock_->writes()->was_sent(device, bytes, std::chrono::steady_clock::now() - begin, digested != 0);
+        lock_->writes()->was_sent(device, bytes, pieces, std::chrono::steady_clock::now() - begin, digested != 0);
 }
 
 /// Queues a step that goes on after the call: until it is done, its copies stay as they are, but for a source of which

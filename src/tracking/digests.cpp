@@ -94,40 +94,45 @@ void digest_costs::keep_least(double& known, std::size_t bytes, seconds took) no
     known = known == 0 ? now : std::min(now, known * 1.05);
 }
 
-const digest_costs::costs_at* digest_costs::at(coherence::space_id device) const noexcept {
-    const auto* const found = std::ranges::find(devices_, device, &costs_at::device);
-    return found == devices_.end() ? nullptr : found;
+void digest_costs::sent(std::size_t bytes, seconds took) noexcept {
+    if (bytes >= least_sent) keep_least(plain_, bytes, took);
 }
 
-void digest_costs::sent(coherence::space_id device, std::size_t bytes, seconds took, bool digested) {
-    if (bytes < least_sent) return;
-    auto* known = const_cast<costs_at*>(at(device));
-    if (!known) {
-        devices_.push_back({.device = device});
-        known = &devices_.back();
-    }
-    keep_least(digested ? known->digested : known->plain, bytes, took);
+/// What is sent with digests would have taken no longer without them: the first transfer of all may have been slow.
+void digest_costs::sent_digested(std::size_t bytes, std::size_t pieces, seconds took) noexcept {
+    if (bytes >= least_sent && pieces == 1) keep_least(digested_, bytes, took);
+    if (digested_ != 0) plain_ = std::min(plain_, digested_);
+    const double beside_bytes = took.count() - digested_ * static_cast<double>(bytes);
+    if (pieces > 1) each_ += (std::max(beside_bytes, 0.0) / static_cast<double>(pieces) - each_) / 2;
 }
 
-bool digest_costs::knows(coherence::space_id device) const noexcept {
-    const costs_at* const known = at(device);
-    return known && known->plain != 0;
-}
-
-bool digest_costs::pays(coherence::space_id device, std::size_t bytes, std::size_t written) const noexcept {
-    const costs_at* const known = at(device);
-    if (!known || known->plain == 0) return false;
-    const double sending = std::max(known->digested, known->plain + compare_);
-    const double with_digests = compare_ * static_cast<double>(bytes) + sending * static_cast<double>(written);
-    return with_digests < known->plain * static_cast<double>(bytes);
+bool digest_costs::pays(std::size_t bytes, std::size_t written, std::size_t pieces) const noexcept {
+    const double sending = std::max(digested_, plain_ + compare_);
+    const double with_digests = compare_ * static_cast<double>(bytes) + sending * static_cast<double>(written) +
+                                each_ * static_cast<double>(pieces);
+    return with_digests < plain_ * static_cast<double>(bytes);
 }
 
 digests::digests(std::span<const std::byte> memory)
-    : memory_(memory), blocks_{.each = digested_block, .memory = memory.size()}, sections_(memory.size()) {}
+    : memory_(memory), blocks_{.each = digested_block, .memory = memory.size()} {
+    key();  // what draws it may fail
+}
+
+digests::device_history& digests::at(coherence::space_id device) {
+    const auto found = std::ranges::find(devices_, device, &device_history::device);
+    if (found != devices_.end()) return *found;
+    return devices_.emplace_back(device_history{.device = device, .costs = {}, .each = sections(memory_.size())});
+}
 
 bool digests::is_wanted(coherence::space_id device, byte_range section) noexcept {
     if (kernel::is_by_digest()) return true;
-    return costs_.knows(device) && sections_.of(section).rounds_left == 0;
+    const auto found = std::ranges::find(devices_, device, &device_history::device);
+    return found != devices_.end() && found->costs.is_known() && found->each.of(section).rounds_left == 0;
+}
+
+void digests::make_room() {
+    kept_in_.resize(memory_.size() / section_bytes + 1);
+    kept_.resize((memory_.size() + digested_block - 1) / digested_block);
 }
 
 void digests::add_changed(byte_range blocks, std::vector<byte_range>& to) {
@@ -136,9 +141,29 @@ void digests::add_changed(byte_range blocks, std::vector<byte_range>& to) {
     });
 }
 
-void digests::decide(coherence::space_id device, byte_range section, std::size_t compared,
-                     std::size_t written) noexcept {
-    static_cast<void>(watch_next(sections_.of(section), compared != 0, !costs_.pays(device, compared, written)));
+/// Digests that were kept and have gone since, with what a lease or a device has written, were in vain, too. An access
+/// of a small part does not tell that they pay for the section.
+bool digests::decide(coherence::space_id device, byte_range section, std::size_t compared, const byte_ranges& written) {
+    device_history& of = at(device);
+    const std::size_t index = section.begin / section_bytes;
+    const bool were_kept = !kept_in_.empty() && kept_in_[index];
+    if (were_kept) kept_in_[index] = false;
+    const bool in_vain =
+        compared == 0 ? were_kept : !of.costs.pays(compared, written.bytes_in(section), written.count());
+    const std::size_t bytes = std::min(section_bytes, memory_.size() - index * section_bytes);
+    const bool is_small = compared * 2 < bytes;
+    if (compared != 0 && !in_vain && is_small) return true;
+    section_history& history = of.each.of(section);
+    const bool goes_on = watch_next(history, compared != 0 || were_kept, in_vain);
+    if (in_vain || !goes_on) return kernel::is_by_digest();
+    if (compared == 0 || is_small) return true;
+    // Only what is sent as it is tells what that takes, and the first transfer may have been slow.
+    const std::size_t rounds = of.trials == 0 ? 3 : 64;
+    if (++of.compared <= rounds * (memory_.size() / section_bytes + 1)) return true;
+    of.compared = 0;
+    ++of.trials;
+    history.rounds_left = 1;
+    return kernel::is_by_digest();
 }
 
 digest digests::copy_block(byte_range block, std::byte* to) const noexcept {

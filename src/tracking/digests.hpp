@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "coherence/byte_range.hpp"
+#include "coherence/byte_ranges.hpp"
 #include "coherence/spaces.hpp"
-#include "containers/few.hpp"
 #include "tracking/policy.hpp"
 #include "tracking/units.hpp"
 
@@ -33,7 +33,7 @@ inline constexpr std::size_t digested_block = 4096;
 /// Returns the digest of a block, or of the part of one that a memory ends with.
 digest digest_of(std::span<const std::byte> block) noexcept;
 
-/// What it has cost to send, and to compare, per byte; decides which of the two is cheaper. Pure.
+/// What it has cost to send to one device, and to compare; decides which of the two is cheaper. Pure.
 class digest_costs {
 public:
     using seconds = std::chrono::duration<double>;
@@ -41,32 +41,29 @@ public:
     /// Shorter transfers tell more about a call of the driver than about bytes.
     static constexpr std::size_t least_sent = std::size_t{64} << 10;
 
-    /// Notes how long a transfer to `device` took: of bytes as they are in the memory, or of a copy whose digests are
-    /// kept.
-    void sent(coherence::space_id device, std::size_t bytes, seconds took, bool digested);
+    /// Notes how long a transfer took, of bytes as they are in the memory.
+    void sent(std::size_t bytes, seconds took) noexcept;
+
+    /// Notes how long a transfer took in so many pieces, of a copy whose digests are kept.
+    void sent_digested(std::size_t bytes, std::size_t pieces, seconds took) noexcept;
 
     void compared(std::size_t bytes, seconds took) noexcept { keep_least(compare_, bytes, took); }
 
-    /// Returns whether it is known what it costs to send bytes to `device` as they are.
-    bool knows(coherence::space_id device) const noexcept;
+    /// Returns whether it is known what it costs to send bytes as they are.
+    bool is_known() const noexcept { return plain_ != 0; }
 
-    /// Returns whether comparing so many bytes and sending what was `written` of them, with digests, costs less than to
-    /// send all of them as they are.
-    bool pays(coherence::space_id device, std::size_t bytes, std::size_t written) const noexcept;
+    /// Returns whether comparing so many bytes and sending what was `written` of them, in pieces, with digests, costs
+    /// less than to send all of them as they are.
+    bool pays(std::size_t bytes, std::size_t written, std::size_t pieces) const noexcept;
 
 private:
-    /// The seconds that a byte took at best, lately; 0 where that is not known.
-    struct costs_at {
-        coherence::space_id device = coherence::host;
-        double plain = 0;
-        double digested = 0;
-    };
-
     static void keep_least(double& known, std::size_t bytes, seconds took) noexcept;
-    const costs_at* at(coherence::space_id device) const noexcept;
 
-    few<costs_at, 2> devices_;
+    // The seconds that a byte took at best, lately; 0 where that is not known.
+    double plain_ = 0;
+    double digested_ = 0;
     double compare_ = 0;
+    double each_ = 0;  // seconds that a piece takes beside its bytes
 };
 
 /// The digests of one memory. Offsets are from its beginning. Which of them are of use, the directory knows:
@@ -78,24 +75,26 @@ public:
     /// Returns the blocks that `range` has all of.
     byte_range within(byte_range range) const noexcept { return blocks_.within(range); }
 
-    /// Returns whether `section`, of which a device is to get some bytes, is to be sent with digests kept.
+    /// Returns whether `section`, of which the device is to get some bytes, is to be sent with digests kept.
     bool is_wanted(coherence::space_id device, byte_range section) noexcept;
 
     /// Makes room for all digests, which copy() needs.
-    void make_room() { kept_.resize((memory_.size() + digested_block - 1) / digested_block); }
+    void make_room();
 
     /// Adds those of `blocks` that have another digest than the one that is kept.
     void add_changed(byte_range blocks, std::vector<byte_range>& to);
 
-    /// Decides how `section` is sent to `device` in this round and the next ones, after so many of its bytes have been
-    /// compared, of which some were `written`.
-    void decide(coherence::space_id device, byte_range section, std::size_t compared, std::size_t written) noexcept;
+    /// Decides how `section` is sent to the device in this round and the next ones, after so many of its bytes have
+    /// been compared, of which some pieces were `written`. Returns whether digests go on: else it is to be sent as it
+    /// is.
+    bool decide(coherence::space_id device, byte_range section, std::size_t compared, const byte_ranges& written);
 
     /// Copies `blocks`, and keeps the digests of the copy. A block that `is_kept(byte_range)` of has one that others
     /// rely on: it stays. Returns whether no block has another digest than the one that stayed.
     template <class IsKept>
     bool copy(byte_range blocks, std::byte* to, const IsKept& is_kept) {
         bool agree = true;
+        sections::for_each(blocks, [&](byte_range each) { kept_in_[each.begin / section_bytes] = true; });
         for_each_block(blocks, [&](std::size_t index, byte_range block) {
             const digest made = copy_block(block, to + (block.begin - blocks.begin));
             if (kept_[index] == made) return;
@@ -108,9 +107,19 @@ public:
         return agree;
     }
 
-    digest_costs& costs() noexcept { return costs_; }
+    digest_costs& costs_at(coherence::space_id device) { return at(device).costs; }
 
 private:
+    struct device_history {
+        coherence::space_id device;
+        digest_costs costs;
+        sections each;
+        std::size_t compared = 0;  // sections, since some were sent as they are to see what that takes
+        std::size_t trials = 0;
+    };
+
+    device_history& at(coherence::space_id device);
+
     template <class Visit>
     void for_each_block(byte_range blocks, const Visit& visit) const {
         for (std::size_t at = blocks.begin; at < blocks.end; at += digested_block)
@@ -121,8 +130,8 @@ private:
     std::span<const std::byte> memory_;
     units blocks_;
     std::vector<digest> kept_;
-    sections sections_;
-    digest_costs costs_;
+    std::vector<bool> kept_in_;  // by section: some were kept since it was decided on last
+    std::vector<device_history> devices_;
 };
 
 }  // namespace unibuf::tracking

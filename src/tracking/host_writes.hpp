@@ -70,11 +70,13 @@ public:
     /// digest tells whether the program has written them.
     bool copy_with_digests(byte_range blocks, std::byte* to);
 
-    /// Notes that bytes have arrived at the device after so long; `digested` says that digests of them were kept.
-    void was_sent(coherence::space_id device, std::size_t bytes, std::chrono::nanoseconds took, bool digested) noexcept;
+    /// Notes that bytes have arrived at the device after so long, in so many pieces; `digested` says that digests of
+    /// them were kept.
+    void was_sent(coherence::space_id device, std::size_t bytes, std::size_t pieces, std::chrono::nanoseconds took,
+                  bool digested) noexcept;
 
     /// Notes that all has been sent that the last find() has found.
-    void end_sending() noexcept { sends_found_ = false; }
+    void end_sending() noexcept { may_be_written_ = {}; }
 
     /// Returns whether writes are found; where they are not, the host is taken for written.
     bool finds_writes() const noexcept { return watch_ != nullptr; }
@@ -222,7 +224,7 @@ private:
     tracking::sections sections_;
     std::unique_ptr<tracking::digests> digests_;  // made for the first transfer whose time is known
     bool may_digest_ = false;
-    bool sends_found_ = false;  // what find() has found, or taken for written, is about to be sent
+    byte_ranges may_be_written_;  // through pointers, for all that is known: about to be sent, and worth a digest
 };
 
 }  // namespace unibuf::detail

@@ -70,56 +70,70 @@ TEST(digest, is_of_no_use_once_a_device_was_sent_what_nobody_has_one_of) {
 class digest_costs : public testing::Test {
 protected:
     static constexpr std::size_t mebibyte = std::size_t{1} << 20;
-    static constexpr coherence::space_id device = 3;
 
-    void sent_at(double bytes_a_second, bool digested) {
-        by_.sent(device, mebibyte, tracking::digest_costs::seconds(mebibyte / bytes_a_second), digested);
+    static tracking::digest_costs::seconds of_a_mebibyte(double bytes_a_second) {
+        return tracking::digest_costs::seconds(mebibyte / bytes_a_second);
     }
-    void compared_at(double bytes_a_second) {
-        by_.compared(mebibyte, tracking::digest_costs::seconds(mebibyte / bytes_a_second));
-    }
+    void sent_at(double bytes_a_second) { by_.sent(mebibyte, of_a_mebibyte(bytes_a_second)); }
+    void sent_digested_at(double bytes_a_second) { by_.sent_digested(mebibyte, 1, of_a_mebibyte(bytes_a_second)); }
+    void compared_at(double bytes_a_second) { by_.compared(mebibyte, of_a_mebibyte(bytes_a_second)); }
 
     tracking::digest_costs by_;
 };
 
 TEST_F(digest_costs, are_not_known_before_something_was_sent) {
-    EXPECT_FALSE(by_.knows(device));
-    by_.sent(device, tracking::digest_costs::least_sent - 1, std::chrono::seconds(1), false);
-    EXPECT_FALSE(by_.knows(device)) << "that tells of a call";
-    sent_at(3e9, true);
-    EXPECT_FALSE(by_.knows(device)) << "it may cost less without digests";
-    EXPECT_FALSE(by_.pays(device, mebibyte, 0));
-    sent_at(3e9, false);
-    EXPECT_TRUE(by_.knows(device));
-    EXPECT_FALSE(by_.knows(device + 1));
+    EXPECT_FALSE(by_.is_known());
+    by_.sent(tracking::digest_costs::least_sent - 1, std::chrono::seconds(1));
+    EXPECT_FALSE(by_.is_known()) << "that tells of a call";
+    EXPECT_FALSE(by_.pays(mebibyte, 0, 0));
+    sent_at(3e9);
+    EXPECT_TRUE(by_.is_known());
 }
 
 TEST_F(digest_costs, pay_where_comparing_is_faster_than_the_bus_and_little_was_written) {
-    sent_at(3e9, false);
+    sent_at(3e9);
     compared_at(12e9);
-    EXPECT_TRUE(by_.pays(device, mebibyte, 0));
-    EXPECT_TRUE(by_.pays(device, mebibyte, mebibyte / 2));
-    EXPECT_FALSE(by_.pays(device, mebibyte, mebibyte));
-    sent_at(1e9, true);
-    EXPECT_FALSE(by_.pays(device, mebibyte, mebibyte / 2)) << "to keep digests takes more than was thought";
-    EXPECT_TRUE(by_.pays(device, mebibyte, mebibyte / 10));
+    EXPECT_TRUE(by_.pays(mebibyte, 0, 0));
+    EXPECT_TRUE(by_.pays(mebibyte, mebibyte / 2, 1));
+    EXPECT_FALSE(by_.pays(mebibyte, mebibyte, 1));
+    sent_digested_at(1.5e9);
+    EXPECT_FALSE(by_.pays(mebibyte, mebibyte / 2, 1)) << "to keep digests takes more than was thought";
+    EXPECT_TRUE(by_.pays(mebibyte, mebibyte / 10, 1));
 }
 
 TEST_F(digest_costs, do_not_pay_on_a_fast_bus) {
-    sent_at(25e9, false);
+    sent_at(25e9);
     compared_at(12e9);
-    EXPECT_FALSE(by_.pays(device, mebibyte, 0));
+    EXPECT_FALSE(by_.pays(mebibyte, 0, 0));
+}
+
+TEST_F(digest_costs, do_not_pay_for_many_pieces) {
+    sent_at(3e9);
+    compared_at(12e9);
+    sent_digested_at(2.5e9);
+    by_.sent_digested(mebibyte / 2, 128, of_a_mebibyte(2.5e9) / 2 + std::chrono::milliseconds(1));
+    EXPECT_TRUE(by_.pays(mebibyte, mebibyte / 4, 1));
+    EXPECT_FALSE(by_.pays(mebibyte, mebibyte / 4, 64));
+}
+
+TEST_F(digest_costs, of_a_slow_first_transfer_are_forgotten) {
+    sent_at(1e8);  // its memory was touched for the first time
+    compared_at(12e9);
+    EXPECT_TRUE(by_.pays(mebibyte, mebibyte * 9 / 10, 1));
+    sent_digested_at(2.5e9);
+    EXPECT_FALSE(by_.pays(mebibyte, mebibyte * 9 / 10, 1));
+    EXPECT_TRUE(by_.pays(mebibyte, mebibyte / 10, 1));
 }
 
 TEST_F(digest_costs, follow_what_is_fast_at_once_and_what_is_slow_in_the_end) {
-    sent_at(3e9, false);
+    sent_at(3e9);
     compared_at(12e9);
     compared_at(1e9);
-    EXPECT_TRUE(by_.pays(device, mebibyte, 0)) << "something disturbed it";
+    EXPECT_TRUE(by_.pays(mebibyte, 0, 0)) << "something disturbed it";
     for (int i = 0; i < 100; ++i) compared_at(1e9);
-    EXPECT_FALSE(by_.pays(device, mebibyte, 0));
+    EXPECT_FALSE(by_.pays(mebibyte, 0, 0));
     compared_at(12e9);
-    EXPECT_TRUE(by_.pays(device, mebibyte, 0));
+    EXPECT_TRUE(by_.pays(mebibyte, 0, 0));
 }
 
 /// Nothing else finds writes in the process. The host's copy and a device's are two memories.
