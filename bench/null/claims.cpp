@@ -14,10 +14,9 @@
 namespace bench::null {
 namespace {
 
-constexpr int warm_up = 100;   // until memory has been made, and what is kept for later is kept
-constexpr int at_once = 1000;  // between two looks at the clock, which take as long as a small work
-constexpr int rounds = 50;     // of which the fastest counts, because noise only adds
-constexpr std::size_t sixteen_mib = std::size_t{16} << 20;
+constexpr int warm_up = 100;    // until memory has been made, and what is kept for later is kept
+constexpr int at_once = 1000;   // between two looks at the clock, which take as long as a small work
+constexpr int rounds = 50;      // of which the fastest counts, because noise only adds
 constexpr int singles = 5'000;  // where only one can be done between two looks
 
 /// Returns the processor time of all threads.
@@ -85,6 +84,8 @@ const std::vector<declared> declarations = [] {
     }
     return made;
 }();
+
+constexpr std::size_t sixteen_mib = std::size_t{16} << 20;
 
 // At the rate of UNIBUF_NULL_GBPS; where copies take no time, sending all is always cheaper.
 const declared compared({.name = "null.compared",

@@ -40,6 +40,7 @@ public:
 
 private:
     using time_point = std::chrono::steady_clock::time_point;
+    static constexpr std::size_t all_at_once = SIZE_MAX;
 
     struct in_flight {
         coherence::step step;
@@ -69,8 +70,7 @@ private:
     lock& lock_;
     const access_request& request_;
     detail::claim claim_;
-    time_point begun_{};  // when the first step was begun
-    static constexpr std::size_t all_at_once = SIZE_MAX;
+    time_point begun_{};                 // when the first step was begun
     std::size_t at_once_ = all_at_once;  // no more bytes are under way together
     bool times_ = false;                 // contents are compared by digest, where that costs less than to send them
     bool returns_early_ = false;         // steps that are started become queued work, and nobody waits for them

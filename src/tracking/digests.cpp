@@ -2,6 +2,7 @@
 #include "tracking/digests.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <functional>
 #include <random>

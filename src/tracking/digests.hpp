@@ -5,7 +5,7 @@
 // UMAC (Black, Halevi, Krawczyk, Krovetz and Rogaway, 1999) with words of 32 bits, twice.
 #pragma once
 
-#include <array>
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>

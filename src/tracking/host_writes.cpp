@@ -153,6 +153,7 @@ bool host_writes::is_all_assumed(byte_range range) const {
 
 void host_writes::find(const byte_ranges& ranges, space where, access what) {
     watched_later_ = {};
+    may_be_written_ = {};
     for (const byte_range& each : ranges) find_in(each, where, what);
 }
 
