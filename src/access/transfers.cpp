@@ -29,11 +29,7 @@ using coherence::space_id;
 using coherence::step;
 namespace {
 
-/// An access that the program may interrupt asks whether to go on after so many bytes.
-constexpr std::size_t bytes_between_looks = std::size_t{64} << 20;
-
-// From so many bytes on, it takes longer to zero them than to ask the system which of their pages were touched.
-constexpr std::size_t least_bytes_to_ask = std::size_t{256} << 10;
+constexpr std::size_t least_bytes_to_ask = std::size_t{256} << 10;  // which pages were touched: to zero more takes longer
 
 }  // namespace
 
@@ -46,9 +42,13 @@ void transfers::run(std::span<const step> planned, promise* in) {
     times_ = writes && writes->compares_by_digest();
     const auto is_digested = [&](const step& of) { return of.is_sent() && !writes->digested(of.part, of.to).empty(); };
     if (times_ && std::ranges::any_of(planned, is_digested)) at_once_ = tracking::section_bytes;
-    coherence::steps parts;
-    if (at_once_ != all_at_once) add_in_parts(planned, at_once_, parts);
-    run_all(parts.empty() ? planned : std::span<const step>(parts.begin(), parts.size()));
+    if (at_once_ == all_at_once) {
+        run_all(planned);
+    } else {
+        coherence::steps parts;
+        add_in_parts(planned, at_once_, parts);
+        run_all(parts);
+    }
     if (times_) lock_->end_sending();
 }
 

@@ -42,6 +42,9 @@ private:
     using time_point = std::chrono::steady_clock::time_point;
     static constexpr std::size_t all_at_once = SIZE_MAX;
 
+    /// An access that the program may interrupt asks whether to go on after so many bytes.
+    static constexpr std::size_t bytes_between_looks = std::size_t{64} << 20;
+
     struct in_flight {
         coherence::step step;
         fence done;
