@@ -29,7 +29,7 @@ using coherence::space_id;
 using coherence::step;
 namespace {
 
-constexpr std::size_t least_bytes_to_ask = std::size_t{256} << 10;  // which pages were touched: to zero more takes longer
+constexpr std::size_t least_bytes_to_ask = std::size_t{256} << 10;  // which pages were touched, before they are zeroed
 
 }  // namespace
 
