@@ -198,14 +198,15 @@ public:
     }
 
     UNIBUF_INLINED byte_lease acquire(space where, access what, const access_options& options) const {
-        const bool whole = options.offset == 0 && options.count == rest && options.timeout.count() >= 0;
-        if (where.id() == 0 && bytes_ == gate_->bytes && whole) {
-            if (const std::uint64_t ticket = gate_->take_solo(what)) {
-                std::byte* const data = gate_->host_address.load(std::memory_order_relaxed);
-                return byte_lease(*gate_, ticket, what, data, bytes_);
-            }
-        }
+        if (const std::uint64_t ticket = take_at_once(where, what, options)) return lease_at_host(ticket, what);
         return acquire_by_lock(where, what, options);
+    }
+
+    /// Takes the lease where that takes no lock, as at the host where nothing has to move; else returns one that holds
+    /// nothing.
+    UNIBUF_INLINED byte_lease acquire_at_once(space where, access what, const access_options& options) const {
+        const std::uint64_t ticket = take_at_once(where, what, options);
+        return ticket ? lease_at_host(ticket, what) : byte_lease();
     }
 
     /// Throws error(access_conflict) where this thread would be refused `what` of all of the handle, as it holds a
@@ -385,6 +386,13 @@ private:
     void fill_at(std::span<const std::byte> pattern, std::optional<space> where);
     static void copy(const buffer& source, std::size_t from, buffer& target, std::size_t to, std::size_t bytes);
     detail::access_request request_of(space where, access what, const access_options& options) const;
+    UNIBUF_INLINED std::uint64_t take_at_once(space where, access what, const access_options& options) const {
+        const bool whole = options.offset == 0 && options.count == rest && options.timeout.count() >= 0;
+        return where.id() == 0 && bytes_ == gate_->bytes && whole ? gate_->take_solo(what) : 0;
+    }
+    UNIBUF_INLINED byte_lease lease_at_host(std::uint64_t ticket, access what) const {
+        return byte_lease(*gate_, ticket, what, gate_->host_address.load(std::memory_order_relaxed), bytes_);
+    }
     byte_lease acquire_by_lock(space where, access what, const access_options& options) const;
     std::byte* host_by_lock();
     const std::byte* host_to_read_by_lock() const;

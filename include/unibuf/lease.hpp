@@ -58,6 +58,13 @@ public:
         gate_ = nullptr;
     }
 
+    /// Ends the lease where that takes no lock, and returns whether it has ended.
+    bool end_at_once() noexcept {
+        const bool solo = gate_ && !(ticket_ & detail::gate::by_lock);
+        if (solo && gate_->end_solo_at_once(ticket_)) gate_ = nullptr;
+        return !gate_;
+    }
+
     /// Ends the lease now, as lease::release(fence) does.
     UNIBUF_API void end(fence done);
 

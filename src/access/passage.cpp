@@ -110,7 +110,7 @@ void check_host_is_meant(const guarded& state, const region& part) {
 passage::passage(lock& locked, const access_request& request)
     : lock_(locked), request_(request), transfers_(locked, request_) {
     check_allowed(lock_.of(), request_);
-    if (request_.aim == purpose::use) backends::check_not_left_behind(request_.where);
+    if (request_.aim == purpose::use) backends::check_usable(request_.where);
     lock_->use_now();
     if (process::fork_count.load(std::memory_order_relaxed) != 0) forget_readers_left_behind(lock_->holds.work());
     ask();

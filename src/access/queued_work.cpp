@@ -15,7 +15,12 @@ class unrecorded final : public fence::work {
 public:
     bool wait(std::chrono::nanoseconds timeout) override {
         const auto id = static_cast<std::uint8_t>(this - all().data());
-        return backends::device_of(space::from_id(id)).record({}).wait(timeout);
+        try {
+            return backends::device_of(space::from_id(id)).record({}).wait(timeout);
+        } catch (const error& failure) {
+            if (failure.code() != error_code::device_lost) throw;
+            return true;  // the work has gone with the device
+        }
     }
 
     /// There is one object for each device, which nobody owns. The first call needs memory.

@@ -41,7 +41,7 @@ bool is_free_and_current(const guarded& state, const access_request& request) {
         const bool only_read = request.what == access::read && !queued.any_writes();
         if (!only_read || queued.is_long() || request.where == host) return false;
     }
-    backends::check_not_left_behind(request.where);
+    backends::check_usable(request.where);
     if (!state.any_exposed) return true;
     return request.what == access::read && request.where != host && state.writes()->is_unwritten(request.part.hull());
 }

@@ -281,6 +281,9 @@ public:
     /// Pins whole pages of the host, which outlive the result. Throws error(unsupported) where that is of no use.
     virtual std::unique_ptr<pin> pin_pages(std::span<std::byte> host);
 
+    /// Throws where this thread cannot use the device, as its context is current elsewhere, or was destroyed.
+    virtual void check_here() {}
+
     /// Checks a queue that an access names, before anything else is done for that access. Throws
     /// error(invalid_argument) where it says nothing of this device's work: for a queue of another context or device.
     /// Returns a number that no other queue has, not even one that gets the handle later; 0 where that cannot be told.

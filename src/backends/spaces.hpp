@@ -4,6 +4,7 @@
 // number stays, too, unless the context that the program brought has gone: see give_back.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -31,10 +32,15 @@ inline bool is_left_behind(space where) noexcept {
     return process::fork_count.load(std::memory_order_relaxed) != 0 && was_left_behind(where);
 }
 
-/// Throws error(device_lost) where that is so.
 [[noreturn]] void tell_left_behind(space where);
-inline void check_not_left_behind(space where) {
+
+/// Is set as soon as some space is bound to the thread of its context: see device::check_here.
+inline constinit std::atomic<bool> any_bound_to_threads = false;
+
+/// Throws error(device_lost) where the space was left behind, and what device::check_here throws.
+inline void check_usable(space where) {
     if (is_left_behind(where)) tell_left_behind(where);
+    if (any_bound_to_threads.load(std::memory_order_relaxed)) device_of(where).check_here();
 }
 
 /// Returns what devices() tells of a space, without a look for others.

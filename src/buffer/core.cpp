@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include "process/only_library.hpp"
+#include "tracking/kernel.hpp"
+#include "tracking/watch.hpp"
 #include "unibuf/error.hpp"
 
 namespace unibuf::detail {
@@ -139,6 +141,8 @@ placement_info core::placement(space where) const {
     result.writes_found = state_.writes()->finds_writes();
     if (!result.writes_found) {
         result.reason += ", and writes through pointers are not found: " + why_not_found(state_, *its_copy->memory);
+    } else if (tracking::kernel::is_by_signal()) {
+        result.reason += ", and writes through pointers are found by " + tracking::about().description;
     }
     return result;
 }

@@ -7,7 +7,7 @@ namespace unibuf::detail {
 
 named_queue checked_queue(space where, queue on) {
     if (!on || where == host) return {.handle = on};
-    backends::check_not_left_behind(where);
+    backends::check_usable(where);
     return {.handle = on, .number = backends::device_of(where).identify(on)};
 }
 

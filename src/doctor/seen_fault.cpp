@@ -103,7 +103,7 @@ finding with_sentences(const seen_fault& of, const trace_file& names) {
             break;
         case fault::untracked_writes:
             result.evidence = fmt::format(
-                "{} all that host pointers reach counted as written, as writes are not found in this process: {} bytes "
+                "{} what host pointers reach counted as written, as writes are not found in this process: {} bytes "
                 "went from {}, of which {} need not have. The reason: {}",
                 often, of.whole, from, bytes, names.untracked.empty() ? "the trace has none" : names.untracked);
             result.change =

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <functional>
 #include <random>
+#include <utility>
 
 #if defined(__SSE2__)
 #include <emmintrin.h>
@@ -107,11 +108,19 @@ void digest_costs::sent_digested(std::size_t bytes, std::size_t pieces, seconds 
     if (pieces > 1) each_ += (std::max(beside_bytes, 0.0) / static_cast<double>(pieces) - each_) / 2;
 }
 
-bool digest_costs::pays(std::size_t bytes, std::size_t written, std::size_t pieces) const noexcept {
-    const double sending = std::max(digested_, plain_ + compare_);
-    const double with_digests = compare_ * static_cast<double>(bytes) + sending * static_cast<double>(written) +
-                                each_ * static_cast<double>(pieces);
-    return with_digests < plain_ * static_cast<double>(bytes);
+double digest_costs::gain(std::size_t bytes, std::size_t written, std::size_t pieces) const noexcept {
+    return (plain_ - compare_) * static_cast<double>(bytes) - sending_digested() * static_cast<double>(written) -
+           each_ * static_cast<double>(pieces);
+}
+
+double digest_costs::gain(std::size_t bytes, std::size_t written, std::size_t pieces, std::size_t of) const noexcept {
+    return plain_ == 0 ? 0 : gain(bytes, written, pieces) / (plain_ * static_cast<double>(of));
+}
+
+double digest_costs::keeping(std::size_t bytes, std::size_t of) const noexcept {
+    if (plain_ == 0) return 0;
+    const double each = std::max(sending_digested() - plain_, plain_ / 10);
+    return each * static_cast<double>(bytes) / (plain_ * static_cast<double>(of));
 }
 
 digests::digests(std::span<const std::byte> memory)
@@ -122,19 +131,18 @@ digests::digests(std::span<const std::byte> memory)
 digests::device_history& digests::at(coherence::space_id device) {
     const auto found = std::ranges::find(devices_, device, &device_history::device);
     if (found != devices_.end()) return *found;
-    return devices_.emplace_back(device_history{.device = device, .costs = {}, .each = sections(memory_.size())});
+    std::vector<section_account> sections(memory_.size() / section_bytes + 1);
+    return devices_.emplace_back(device_history{.device = device, .costs = {}, .sections = std::move(sections)});
 }
 
 bool digests::is_wanted(coherence::space_id device, byte_range section) noexcept {
     if (kernel::is_by_digest()) return true;
     const auto found = std::ranges::find(devices_, device, &device_history::device);
-    return found != devices_.end() && found->costs.is_known() && found->each.of(section).rounds_left == 0;
+    return found != devices_.end() && found->costs.is_known() &&
+           found->sections[section.begin / section_bytes].rounds_left == 0;
 }
 
-void digests::make_room() {
-    kept_in_.resize(memory_.size() / section_bytes + 1);
-    kept_.resize((memory_.size() + digested_block - 1) / digested_block);
-}
+void digests::make_room() { kept_.resize((memory_.size() + digested_block - 1) / digested_block); }
 
 void digests::add_changed(byte_range blocks, std::vector<byte_range>& to) {
     for_each_block(blocks, [&](std::size_t index, byte_range block) {
@@ -142,28 +150,39 @@ void digests::add_changed(byte_range blocks, std::vector<byte_range>& to) {
     });
 }
 
-/// Digests that were kept and have gone since, with what a lease or a device has written, were in vain, too. An access
-/// of a small part does not tell that they pay for the section.
+/// Notes what digests have `lost`, or brought, and returns whether they go on in a section. What they brought counts up
+/// to one transfer, so that content that is used otherwise from now on is not compared for long.
+bool digests::goes_on(section_account& of, double lost) noexcept {
+    constexpr float most = 1;              // until the first pause
+    constexpr float most_in_trial = 0.25;  // and after each
+    constexpr std::uint8_t first_pause = 4;
+    constexpr int longest_pause = 255;
+    of.lost = std::max(of.lost + static_cast<float>(lost), -most);
+    if (of.lost == -most) of.next_pause = 0;
+    if (of.lost <= (of.next_pause == 0 ? most : most_in_trial)) return true;
+    const std::uint8_t pause = std::max(of.next_pause, first_pause);
+    of = {.lost = 0, .rounds_left = pause, .next_pause = static_cast<std::uint8_t>(std::min(2 * pause, longest_pause))};
+    return false;
+}
+
 bool digests::decide(coherence::space_id device, byte_range section, std::size_t compared, const byte_ranges& written) {
     device_history& of = at(device);
     const std::size_t index = section.begin / section_bytes;
-    const bool were_kept = !kept_in_.empty() && kept_in_[index];
-    if (were_kept) kept_in_[index] = false;
-    const bool in_vain =
-        compared == 0 ? were_kept : !of.costs.pays(compared, written.bytes_in(section), written.count());
     const std::size_t bytes = std::min(section_bytes, memory_.size() - index * section_bytes);
-    const bool is_small = compared * 2 < bytes;
-    if (compared != 0 && !in_vain && is_small) return true;
-    section_history& history = of.each.of(section);
-    const bool goes_on = watch_next(history, compared != 0 || were_kept, in_vain);
-    if (in_vain || !goes_on) return kernel::is_by_digest();
-    if (compared == 0 || is_small) return true;
+    section_account& account = of.sections[index];
+    if (account.rounds_left != 0) {
+        --account.rounds_left;
+        return kernel::is_by_digest();
+    }
+    if (compared == 0) return goes_on(account, of.costs.keeping(section.size(), bytes)) || kernel::is_by_digest();
+    const double gain = of.costs.gain(compared, written.bytes_in(section), written.count(), bytes);
+    if (!goes_on(account, -gain) || gain <= 0) return kernel::is_by_digest();
     // Only what is sent as it is tells what that takes, and the first transfer may have been slow.
     const std::size_t rounds = of.trials == 0 ? 3 : 64;
-    if (++of.compared <= rounds * (memory_.size() / section_bytes + 1)) return true;
+    if (compared * 2 < bytes || ++of.compared <= rounds * (memory_.size() / section_bytes + 1)) return true;
     of.compared = 0;
     ++of.trials;
-    history.rounds_left = 1;
+    account.rounds_left = 1;
     return kernel::is_by_digest();
 }
 

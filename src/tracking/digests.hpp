@@ -54,9 +54,21 @@ public:
 
     /// Returns whether comparing so many bytes and sending what was `written` of them, in pieces, with digests, costs
     /// less than to send all of them as they are.
-    bool pays(std::size_t bytes, std::size_t written, std::size_t pieces) const noexcept;
+    bool pays(std::size_t bytes, std::size_t written, std::size_t pieces) const noexcept {
+        return gain(bytes, written, pieces) > 0;
+    }
+
+    // Each of these is a part of what it takes to send `of` bytes as they are; 0 where that is not known.
+
+    /// Returns what is spared where so many bytes were compared, of which some pieces were `written`.
+    double gain(std::size_t bytes, std::size_t written, std::size_t pieces, std::size_t of) const noexcept;
+    /// Returns what it takes to keep digests of what is sent, beside sending it: a tenth at least, as long as nobody
+    /// has seen what it takes.
+    double keeping(std::size_t bytes, std::size_t of) const noexcept;
 
 private:
+    double gain(std::size_t bytes, std::size_t written, std::size_t pieces) const noexcept;  // in seconds
+    double sending_digested() const noexcept { return std::max(digested_, plain_ + compare_); }
     static void keep_least(double& known, std::size_t bytes, seconds took) noexcept;
 
     // The seconds that a byte took at best, lately; 0 where that is not known.
@@ -94,7 +106,6 @@ public:
     template <class IsKept>
     bool copy(byte_range blocks, std::byte* to, const IsKept& is_kept) {
         bool agree = true;
-        sections::for_each(blocks, [&](byte_range each) { kept_in_[each.begin / section_bytes] = true; });
         for_each_block(blocks, [&](std::size_t index, byte_range block) {
             const digest made = copy_block(block, to + (block.begin - blocks.begin));
             if (kept_[index] == made) return;
@@ -110,15 +121,23 @@ public:
     digest_costs& costs_at(coherence::space_id device) { return at(device).costs; }
 
 private:
+    /// What comparing has cost in one section, and brought, in parts of what it takes to send it as it is.
+    struct section_account {
+        float lost = 0;                // more than it has brought
+        std::uint8_t rounds_left = 0;  // in which no digests are kept
+        std::uint8_t next_pause = 0;   // value of `rounds_left` the next time; 0 before the first
+    };
+
     struct device_history {
         coherence::space_id device;
         digest_costs costs;
-        sections each;
+        std::vector<section_account> sections;
         std::size_t compared = 0;  // sections, since some were sent as they are to see what that takes
         std::size_t trials = 0;
     };
 
     device_history& at(coherence::space_id device);
+    static bool goes_on(section_account& of, double lost) noexcept;
 
     template <class Visit>
     void for_each_block(byte_range blocks, const Visit& visit) const {
@@ -130,7 +149,6 @@ private:
     std::span<const std::byte> memory_;
     units blocks_;
     std::vector<digest> kept_;
-    std::vector<bool> kept_in_;  // by section: some were kept since it was decided on last
     std::vector<device_history> devices_;
 };
 

@@ -36,7 +36,9 @@ bool set_protection(std::uintptr_t begin, std::uintptr_t end, int protection) no
 }
 
 /// Does what the program has asked for a fault that is none of unibuf's.
-void pass_on(const struct ::sigaction& to, int number, siginfo_t* information, void* context) noexcept {
+void pass_on(struct ::sigaction& asked, int number, siginfo_t* information, void* context) noexcept {
+    const struct ::sigaction to = asked;
+    if ((to.sa_flags & static_cast<int>(SA_RESETHAND)) != 0) asked = {};  // the next fault ends the process
     const bool is_plain = (to.sa_flags & SA_SIGINFO) == 0;
     const bool is_sent = information->si_code <= 0;  // by somebody, as kill() does
     if (is_plain && to.sa_handler == SIG_IGN && is_sent) return;

@@ -148,8 +148,8 @@ public:
 
     // Between these two, whoever has the right to write `runs` at the host may let system calls do it. The first
     // returns false where nothing has to be done for that, and the second is not to be called.
-    bool let_kernel_write(const byte_ranges& runs) const noexcept;
-    void end_kernel_write(const byte_ranges& runs) const noexcept;
+    bool let_kernel_write(const byte_ranges& runs) const;
+    void end_kernel_write(const byte_ranges& runs) const;
 
     /// Forgets what was written of `part` until now: somebody has said what stands.
     void forget(const region& part);

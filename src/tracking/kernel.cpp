@@ -1,6 +1,8 @@
 // tracking/kernel.cpp: what is the same on all systems.
 #include "tracking/kernel.hpp"
 
+#include <fmt/format.h>
+
 #include <cstdlib>
 #include <mutex>
 #include <new>
@@ -17,26 +19,32 @@ kernel& kernel::instance() {
 
 namespace {
 
-bool is_chosen(std::string_view way) noexcept {
-    const char* const chosen = std::getenv("UNIBUF_TRACKING");
-    return chosen && chosen == way;
+std::string_view chosen() noexcept {
+    const char* const found = std::getenv("UNIBUF_TRACKING");
+    return found ? found : "";
 }
 
 }  // namespace
 
 bool kernel::is_off() noexcept {
-    static const bool off = is_chosen("off");
+    static const bool off = chosen() == "off";
     return off;
 }
 
 bool kernel::is_by_signal() noexcept {
-    static const bool by_signal = is_chosen("signal");
+    static const bool by_signal = chosen() == "signal";
     return by_signal;
 }
 
 bool kernel::is_by_digest() noexcept {
-    static const bool by_digest = is_chosen("digest");
+    static const bool by_digest = chosen() == "digest";
     return by_digest;
+}
+
+std::string kernel::unknown_choice() {
+    const std::string_view found = chosen();
+    if (found.empty() || is_off() || is_by_signal() || is_by_digest()) return "";
+    return fmt::format(" (UNIBUF_TRACKING is off, signal or digest: '{}' changes nothing)", found);
 }
 
 bool kernel::usable() const noexcept { return is_open_.load(std::memory_order_acquire) && forks_ == process::forks(); }

@@ -36,6 +36,9 @@ public:
     /// UNIBUF_TRACKING=digest.
     static bool is_by_digest() noexcept;
 
+    /// Returns a remark on a value of UNIBUF_TRACKING that is none of these; else nothing.
+    static std::string unknown_choice();
+
     /// Returns why the kernel's tracking cannot be used, and what cures that; empty where it can.
     std::string missing() const;
 

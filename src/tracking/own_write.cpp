@@ -87,13 +87,13 @@ void host_writes::own_write::end() noexcept {
     }
 }
 
-bool host_writes::let_kernel_write(const byte_ranges& runs) const noexcept {
+bool host_writes::let_kernel_write(const byte_ranges& runs) const {
     if (!watch_ || !tracking::kernel::is_by_signal()) return false;
     for (const byte_range& pages : units_.around(runs)) watch_->let_kernel_write(pages);
     return true;
 }
 
-void host_writes::end_kernel_write(const byte_ranges& runs) const noexcept {
+void host_writes::end_kernel_write(const byte_ranges& runs) const {
     if (!watch_) return;
     for (const byte_range& pages : units_.around(runs)) watch_->end_kernel_write(pages);
 }

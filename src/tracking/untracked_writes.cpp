@@ -70,11 +70,13 @@ byte_ranges host_writes::as_sent(byte_range range, coherence::space_id device) {
 
 byte_ranges host_writes::digested(const region& part, coherence::space_id device) noexcept {
     byte_ranges result;
-    if (!compares_by_digest() || may_be_written_.empty() || !part.is_range()) return result;
-    if (!digests_ && !tracking::kernel::is_by_digest()) return result;
+    if (!compares_by_digest() || !part.is_range()) return result;
+    if (!digests_ && (may_be_written_.empty() || !tracking::kernel::is_by_digest())) return result;
     try {
         if (!digests_) digests_ = std::make_unique<tracking::digests>(host_);
-        for (const byte_range& each : may_be_written_.clipped_to(part.hull())) {
+        byte_ranges wanted = may_be_written_.clipped_to(part.hull());
+        wanted.add(known_.where(part.hull(), [](const knowledge& k) { return k.digested; }));  // others were sent these
+        for (const byte_range& each : wanted) {
             tracking::sections::for_each(each, [&](byte_range section) {
                 if (digests_->is_wanted(device, section)) result.add(digests_->within(section));
             });

@@ -334,9 +334,10 @@ byte_ranges touched(std::span<std::byte> memory) {
 }
 
 mechanism about() {
+    const std::string beside = kernel::unknown_choice();
     std::string missing = kernel::instance().missing();
-    if (!missing.empty()) return {false, std::move(missing)};
-    if (!kernel::is_by_signal()) return {true, "userfaultfd and PAGEMAP_SCAN"};
+    if (!missing.empty()) return {false, missing + beside};
+    if (!kernel::is_by_signal()) return {true, "userfaultfd and PAGEMAP_SCAN" + beside};
     return {true,
             "a handler of SIGSEGV, as UNIBUF_TRACKING is signal. Where host pointers are out, read(2) and other system "
             "calls cannot write: take a lease for writing at the host, or an io_view, of what they are to write"};

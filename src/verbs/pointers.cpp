@@ -33,7 +33,8 @@ void prepare_to_expose(guarded& state) {
     using tracking::own_pages;
     const auto own = [&] {
         if (!its_copy.memory->own_pages_inside()) return own_pages::none;
-        return its_copy.memory->whole_pages() ? own_pages::all : own_pages::inside;
+        const bool unibufs = its_copy.memory->whole_pages() && !its_copy.memory->is_programs();
+        return unibufs ? own_pages::all : own_pages::inside;
     };
     auto watch = wanted ? tracking::make_watch(memory, own(), its_copy.memory->common_mapping()) : nullptr;
     writes = std::make_unique<host_writes>(state.directory, state.holds.writers_of_host(), memory, std::move(watch),
@@ -141,6 +142,7 @@ void adopt(core& of, std::unique_ptr<backends::memory> memory) {
 }  // namespace
 
 std::byte* host_pointer(core& of, const region& part) {
+    if (of.options().access == host_access::constant) check_allowed(of, to_expose(part, "a pointer to write"));
     if (!host_may_write(of.options().access)) return const_cast<std::byte*>(host_pointer_to_read(of, part));
     lock locked(of);
     passage way(locked, to_expose(part, "a pointer to"));

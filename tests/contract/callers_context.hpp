@@ -11,7 +11,7 @@ namespace unibuf::contract {
 /// A context as a program would make it. It is current where it was made, until it goes.
 class callers_context {
 public:
-    callers_context() {
+    explicit callers_context(bool tells_errors = true) {
         const system::library egl({"libEGL.so.1"});
         void* (*find)(const char*) = nullptr;
         egl.find("eglGetProcAddress", find);
@@ -26,7 +26,7 @@ public:
         const auto display = reinterpret_cast<void* (*)(unsigned, void*, const int*)>(find("eglGetPlatformDisplayEXT"));
 
         display_ = display(0x31DD, nullptr, nullptr);
-        const std::array attributes{0x3098, 4, 0x30FB, 5, 0x30FD, 1, 0x3038};
+        const std::array attributes{0x3098, 4, 0x30FB, 5, 0x30FD, 1, 0x31B3, tells_errors ? 0 : 1, 0x3038};
         if (initialize(display_, nullptr, nullptr) && bind(0x30A2)) {
             context_ = create(display_, nullptr, nullptr, attributes.data());
         }

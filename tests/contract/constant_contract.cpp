@@ -76,6 +76,7 @@ TEST_P(constant_contract, refuses_whatever_would_write) {
     other.copy_from(data);
     const std::vector<std::pair<const char*, std::function<void()>>> writes{
         {"write at host", [&] { b.write(host); }},
+        {"a pointer to write", [&] { b.host(); }},
         {"read_write at host", [&] { part.read_write(host); }},
         {"write", [&] { b.write(where_); }},
         {"read_write of a part", [&] { part.read_write(where_); }},

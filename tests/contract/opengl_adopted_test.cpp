@@ -163,7 +163,7 @@ TEST_F(opengl_test, memory_that_a_context_lent_outlives_it) {
         EXPECT_EQ(std::ranges::count(numbers.read(host), 6.0F), 100'000);
         if (pointer) pointer[7] = 1.0F;
         numbers.write(host)[8] = 2.0F;
-        EXPECT_EQ(code_of([&] { opengl::run(adopted, [] {}); }), error_code::device_unavailable);
+        EXPECT_EQ(code_of([&] { opengl::run(adopted, [] {}); }), error_code::device_lost);
         EXPECT_EQ(numbers.read(host)[7], pointer ? 1.0F : 6.0F);
         EXPECT_EQ(numbers.read(host)[8], 2.0F);
         const callers_context later;
@@ -173,6 +173,66 @@ TEST_F(opengl_test, memory_that_a_context_lent_outlives_it) {
         if (later.handle() != handle) continue;
         EXPECT_EQ(code_of([&] { opengl::run(adopted, [] {}); }), error_code::device_lost);
     }
+}
+
+TEST_F(opengl_test, memory_outlives_a_context_that_tells_no_errors_and_one_of_a_thread_that_makes_others_of_es) {
+    const system::library egl({"libEGL.so.1"});
+    unsigned (*bind)(unsigned) = nullptr;
+    unsigned (*bound)() = nullptr;
+    ASSERT_TRUE(egl.find("eglBindAPI", bind) && egl.find("eglQueryAPI", bound));
+    constexpr unsigned es = 0x30A0, desktop = 0x30A2;
+    for (const bool tells_errors : {true, false}) {
+        auto mine = std::make_unique<callers_context>(tells_errors);
+        const space adopted = opengl::use_current_context();
+        bind(es);
+        unified_buffer<float> numbers({100'000}, {.hint = memory_hint::coherent, .device = adopted});
+        numbers.fill(3.0F);
+        numbers.read(adopted).release();
+        EXPECT_EQ(numbers.placement(adopted).placement, placement::shared);
+        EXPECT_EQ(bound(), es);
+        bind(desktop);
+        numbers.sync_to_host();
+        mine.reset();
+        EXPECT_EQ(std::ranges::count(numbers.read(host), 3.0F), 100'000);
+    }
+}
+
+TEST_F(opengl_test, what_its_context_is_not_current_for_is_refused_and_loses_nothing) {
+    auto mine = std::make_unique<callers_context>();
+    const space adopted = opengl::use_current_context();
+    unified_buffer<float> numbers({1000}, {.hint = memory_hint::coherent, .device = adopted});
+    numbers.fill(3.0F);
+    numbers.read_write(adopted).release();
+    std::thread([&] {
+        EXPECT_EQ(code_of([&] { numbers.read_write(adopted); }), error_code::device_unavailable);
+    }).join();
+    numbers.sync_to_host();
+    numbers.read_write(adopted).release();
+    mine.reset();
+    EXPECT_EQ(code_of([&] { numbers.read_write(adopted); }), error_code::device_lost);
+    EXPECT_EQ(std::ranges::count(numbers.read(host), 3.0F), 1000);
+    numbers.write(host)[5] = 4.0F;
+    EXPECT_EQ(numbers.read(host)[5], 4.0F);
+}
+
+// The names of the first one's objects are somebody else's in the second.
+TEST_F(opengl_test, writes_nothing_in_a_context_that_got_the_handle_of_its_own) {
+    for (int i = 0; i < 4; ++i) {
+        auto mine = std::make_unique<callers_context>();
+        const space adopted = opengl::use_current_context();
+        buffer numbers(64, {.hint = memory_hint::gpu_preferred, .device = adopted});
+        numbers.copy_from(noise(64, 1), adopted);
+        numbers.sync_to_host();
+        void* const handle = mine->handle();
+        mine.reset();
+        const callers_context later;
+        if (later.handle() != handle) continue;
+        numbers.copy_from(noise(64, 2));
+        EXPECT_EQ(code_of([&] { numbers.read_write(adopted); }), error_code::device_lost);
+        EXPECT_TRUE(same(numbers.read(host), noise(64, 2)));
+        return;
+    }
+    GTEST_SKIP() << "the driver gave no handle twice";
 }
 
 TEST_F(opengl_test, needs_a_context_to_adopt) {

@@ -2,11 +2,14 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <new>
 #include <optional>
 #include <vector>
 
 #include "fault/no_memory.hpp"
 #include "support/fake_device.hpp"
+#include "support/own_process.hpp"
+#include "support/sanitizers.hpp"
 #include "unibuf/buffer.hpp"
 #include "unibuf/error.hpp"
 #include "unibuf/memory_pool.hpp"
@@ -36,6 +39,34 @@ TEST(the_end_of_a_lease, needs_no_memory) {
     for (const std::size_t offset : {std::size_t{0}, size, 2 * size}) {
         const auto read = b.read(host, {.offset = offset, .count = size});
         EXPECT_TRUE(std::ranges::equal(read, of(static_cast<int>(offset)))) << offset;
+    }
+}
+
+// A page that system calls may write is found by nobody there: where it cannot be opened or shut, it is not watched.
+TEST(bytes_that_arrive, are_right_where_a_signal_finds_writes_and_there_is_no_memory) {
+    if (has_thread_sanitizer) GTEST_SKIP() << "it puts off signals, also those of faults";
+    if (!is_alone("UNIBUF_TRACKING", "signal")) return run_alone("UNIBUF_TRACKING", "signal");
+    const space where("debug:0");
+    constexpr std::size_t part = 8192;
+    buffer b(std::size_t{1} << 20);
+    std::byte* const at_host = b.host();
+    b.read(where).release();
+    bool was_felt = true;
+    for (unsigned granted = 0; was_felt; ++granted) {
+        const auto value = static_cast<std::byte>(granted);
+        std::ranges::fill(b.write(where, {.offset = part, .count = part}), value);
+        {
+            const no_memory denied(granted);
+            try {
+                b.sync_to_host();
+            } catch (const std::bad_alloc&) {
+            }
+            was_felt = denied.was_felt();
+        }
+        b.sync_to_host();
+        EXPECT_EQ(at_host[part], value);
+        at_host[part] ^= std::byte{1};
+        EXPECT_EQ(b.read(where)[part], at_host[part]);
     }
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "coherence/transitions.hpp"
+#include "support/fake_device.hpp"
 #include "support/own_process.hpp"
 #include "tracking/digests.hpp"
 #include "unit/common.hpp"
@@ -136,6 +137,49 @@ TEST_F(digest_costs, follow_what_is_fast_at_once_and_what_is_slow_in_the_end) {
     EXPECT_TRUE(by_.pays(mebibyte, 0, 0));
 }
 
+// Content that is rewritten every second time looks to each comparison as if the next one would pay.
+TEST(digest_policy, costs_little_beside_sending_whatever_is_written_when) {
+    using seconds = tracking::digest_costs::seconds;
+    constexpr std::size_t size = 4 * tracking::section_bytes;
+    constexpr coherence::space_id device = 1;
+    constexpr double plain = 6e9, with_digests = 3e9, compare = 12e9;  // bytes a second
+    const auto time_of = [](std::size_t count, double speed) { return seconds(static_cast<double>(count) / speed); };
+    const bytes memory(size);
+    for (std::size_t rewritten_each = 1; rewritten_each <= 8; ++rewritten_each) {
+        tracking::digests tried(memory);
+        tried.costs_at(device).sent(size, time_of(size, plain));
+        seconds took{};
+        std::set<std::size_t> digested;
+        constexpr std::size_t rounds = 1000;
+        for (std::size_t round = 0; round < rounds; ++round) {
+            const bool is_written = round % rewritten_each == 0;
+            tracking::sections::for_each({0, size}, [&](byte_range section) {
+                std::size_t compared = 0;
+                byte_ranges written;
+                if (digested.contains(section.begin)) {
+                    compared = section.size();
+                    took += time_of(compared, compare);
+                    tried.costs_at(device).compared(compared, time_of(compared, compare));
+                    if (is_written) written = byte_ranges(section);
+                }
+                const bool goes_on = tried.decide(device, section, compared, written);
+                if (goes_on && compared != 0) return;
+                const bool keeps = tried.is_wanted(device, section);
+                const seconds sending = time_of(section.size(), keeps ? with_digests : plain);
+                took += sending;
+                if (keeps) {
+                    digested.insert(section.begin);
+                    tried.costs_at(device).sent_digested(section.size(), 1, sending);
+                } else {
+                    digested.erase(section.begin);
+                    tried.costs_at(device).sent(section.size(), sending);
+                }
+            });
+        }
+        EXPECT_LT(took / time_of(rounds * size, plain), rewritten_each < 5 ? 1.06 : 1.0) << rewritten_each;
+    }
+}
+
 /// Nothing else finds writes in the process. The host's copy and a device's are two memories.
 class compared_by_digest : public testing::Test {
 protected:
@@ -183,6 +227,28 @@ TEST_F(compared_by_digest, only_blocks_that_were_written_move) {
     host_pointer[5] = expected[5] ^= std::byte{1};
     host_pointer[5] = expected[5] ^= std::byte{1};
     EXPECT_EQ(moved_for(b, expected), 0U) << "the device has these bytes";
+}
+
+TEST_F(compared_by_digest, two_devices_have_what_one_digest_is_of) {
+    if (has_run_alone()) return;
+    buffer b = made();
+    bytes expected = noise(size, 1);
+    std::byte* const host_pointer = written_and_sent(b, expected);
+    const space other = fake_device::get({.addressable = true}).where();
+    const auto moved_for_both = [&](bool is_other_first) {
+        const std::uint64_t before = b.statistics().bytes_moved();
+        for (const bool is_other : {is_other_first, !is_other_first}) {
+            EXPECT_TRUE(same(content(b, is_other ? other : device_), expected));
+        }
+        return b.statistics().bytes_moved() - before;
+    };
+    EXPECT_EQ(moved_for_both(true), size);
+    for (const std::size_t at : {std::size_t{0}, 300 * block}) {
+        EXPECT_EQ(moved_for_both(at == 0), 0U);
+        host_pointer[at] = expected[at] ^= std::byte{1};
+        EXPECT_EQ(moved_for_both(at == 0), 2 * block);
+    }
+    EXPECT_EQ(moved_for_both(true), 0U);
 }
 
 TEST_F(compared_by_digest, a_pointer_that_is_given_out_again_takes_nothing_away) {

@@ -160,6 +160,47 @@ TEST(by_signal, lets_a_fault_of_nobody_end_the_process) {
     });
 }
 
+TEST(by_signal, asks_a_handler_that_is_for_one_fault_once) {
+    run_by_signal([] {
+        if (has_address_sanitizer || has_thread_sanitizer) GTEST_SKIP() << "it reports the fault itself";
+        protect_own_page();
+        const auto faults_twice = [](bool has_information) {
+            struct sigaction once{};
+            once.sa_flags = static_cast<int>(SA_RESETHAND) | (has_information ? SA_SIGINFO : 0);
+            static volatile int calls;
+            calls = 0;
+            const auto count = +[](int, siginfo_t*, void*) {
+                calls = calls + 1;
+                if (calls > 1) ::_exit(calls);
+            };
+            once.sa_sigaction = count;
+            ::sigaction(SIGSEGV, &once, nullptr);
+            const a_buffer tried(8);
+            *own_page = std::byte{1};
+        };
+        EXPECT_EQ(end_of_child([&] { faults_twice(true); }), SIGSEGV + 1000);
+        EXPECT_EQ(end_of_child([&] { faults_twice(false); }), SIGSEGV + 1000);
+    });
+}
+
+TEST(by_signal, leaves_code_of_the_program_alone) {
+    run_by_signal([] {
+        void* const pages =
+            ::mmap(nullptr, 8 * page, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (pages == MAP_FAILED) GTEST_SKIP() << "the system lets no page be written and executed";
+        const std::span memory(static_cast<std::byte*>(pages), 8 * page);
+        memory[0] = std::byte{0xC3};  // a return of x86-64
+        const buffer over = buffer::over(memory, nullptr);
+        over.read(device).release();
+        EXPECT_FALSE(over.placement(host).writes_found);
+        memory[page] = std::byte{5};
+        EXPECT_TRUE(same(content(over, device), bytes(memory.begin(), memory.end())));
+#if defined(__x86_64__)
+        reinterpret_cast<void (*)()>(pages)();
+#endif
+    });
+}
+
 TEST(by_signal, hangs_on_no_page_that_the_program_protects_itself) {
     run_by_signal([] {
         if (has_address_sanitizer || has_thread_sanitizer) GTEST_SKIP() << "it reports the fault itself";

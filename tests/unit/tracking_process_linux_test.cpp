@@ -122,6 +122,15 @@ TEST_F(tracking_process, throws_in_a_forked_child) {
     EXPECT_EQ(scan(*by_, whole()), ranges{pages(1, 1)});
 }
 
+TEST(tracking, says_so_where_the_environment_asks_for_what_there_is_not) {
+    if (!unibuf::test::is_alone("UNIBUF_TRACKING", "signals")) {
+        return unibuf::test::run_alone("UNIBUF_TRACKING", "signals");
+    }
+    EXPECT_NE(about().description.find("UNIBUF_TRACKING is off, signal or digest: 'signals' changes nothing"),
+              std::string::npos)
+        << about().description;
+}
+
 TEST(tracking, is_off_where_the_environment_says_so) {
     if (!unibuf::test::is_alone("UNIBUF_TRACKING", "off")) return unibuf::test::run_alone("UNIBUF_TRACKING", "off");
     const mapping memory(page);

@@ -23,53 +23,59 @@ namespace unibuf::python {
 
 namespace {
 
+#ifdef Py_GIL_DISABLED
+constexpr bool keeps_arrays = false;  // who has an array is not told soon enough there
+#else
+constexpr bool keeps_arrays = true;
+#endif
+
+/// A lease for the time of a `with` statement, and the array that it gives.
+///
+/// The array lies over a root, which is a Memory. That of a buffer's first block ends with the block. Later ones, of
+/// the whole buffer, have one that stays: a view holds it, which the buffer lets go of where it is in the way, and so
+/// the same arrays are given again and again. Those of the host's copy are read-only between the blocks, and have an
+/// inner array: arrays that NumPy makes from the array refer to that, and who has the array itself is told apart from
+/// them.
 class access_block {
 public:
-    access_block(nb::pointer_and_handle<typed_buffer> of, int what, nb::handle where, nb::handle offset,
-                 nb::handle count, nb::handle timeout, nb::handle stream)
-        : of_(nb::borrow(of.h)),
-          what_(static_cast<access>(what)),
-          where_(space_of(where)),
-          stream_(nb::borrow(stream)) {
+    access_block(nb::handle of, access what, nb::handle where, nb::handle offset, nb::handle count, nb::handle timeout,
+                 nb::handle stream)
+        : of_(nb::borrow(of)), what_(what), where_(space_of(where)), stream_(nb::borrow(stream)) {
         options_ = buffer().part(offset, count);
-        options_.timeout = timeout_of(timeout);
+        if (!timeout.is_none()) options_.timeout = timeout_of(timeout);
         options_.on = queue_of(stream, where_);
         // A part of the buffer has one axis; the whole keeps the buffer's shape.
-        if (options_.offset == 0 && options_.count == rest) shape_ = nb::borrow(buffer().shape());
+        if (is_whole()) shape_ = nb::borrow(buffer().shape());
     }
 
+    /// A block that nobody has left lasts as long as its array.
     ~access_block() {
-        if (nb::is_alive()) drop_handle();
+        if (!nb::is_alive()) return;
+        if (lease_.held()) {
+            if (is_kept()) kept().drop();
+            nb::inst_ptr<memory>(root_)->keep_by(std::move(lease_));
+        }
+        drop_handle();
     }
     access_block(const access_block&) = delete;
     access_block& operator=(const access_block&) = delete;
 
     nb::object enter() {
-        unibuf::buffer mine = take_handle();  // another thread may enter the block meanwhile
-        if (handle_) throw error(error_code::invalid_argument, "the block was entered already");
         check_has_arrays();  // a lease to write that shows none would have dropped the content
-        handle_.emplace(std::move(mine));
-        nb::object root;
+        if (std::exchange(entered_, true)) throw error(error_code::invalid_argument, "the block was entered already");
         try {
-            root = nb::cast(what_ == access::read    ? memory(lease_by(&unibuf::buffer::read))
-                            : what_ == access::write ? memory(lease_by(&unibuf::buffer::write))
-                                                     : memory(lease_by(&unibuf::buffer::read_write)));
-            const auto& held = *nb::inst_ptr<memory>(root);
-            if (!shape_.is_valid()) shape_ = nb::make_tuple(held.size_bytes() / buffer().element().bytes);
-            array_ = buffer().array(root, where_, shape_, strides_, stream_);
-            if (where_ == host && !held.read_only()) {
-                inner_ = std::move(array_);  // arrays that NumPy makes from the view refer to this one
-                array_ = inner_.attr("view")();
-            }
-            memory_ = std::move(root);
+            take_lease();
+            show();
         } catch (...) {
-            if (root.is_valid()) nb::inst_ptr<memory>(root)->end();  // the frames of the error may keep it
-            array_.reset();
-            inner_.reset();
+            if (root_.is_valid() && !is_kept()) nb::inst_ptr<memory>(root_)->end();  // frames of the error may keep it
+            array_ = {};
+            root_.reset();
+            end_lease();
             drop_handle();
+            entered_ = false;
             throw;
         }
-        return array_;
+        return array_.array;
     }
 
     /// Throws error(unsupported) where the block is not at an OpenCL space.
@@ -100,9 +106,9 @@ public:
     /// Ends the lease. The block's array is read-only from then on, where somebody still has it; arrays made from it go
     /// on as arrays of `host` and `device` do.
     void leave() {
-        if (!memory_.is_valid()) return;
-        nb::object array = std::move(array_), root = std::move(memory_);
-        const nb::object inner = std::move(inner_);
+        if (!lease_.held()) return;
+        array_pair mine = std::move(array_);
+        const nb::object root = std::move(root_);
         memory& held = *nb::inst_ptr<memory>(root);
         const bool is_numpy = held.data() != nullptr;
         // While the lease ends, another thread may get the array from a weak reference. Between two looks at these, one
@@ -111,31 +117,120 @@ public:
             const bool before = array_header::has_weak_references(each);
             return before || references_to(each) > known || array_header::has_weak_references(each);
         };
-        const bool array_left = is_numpy ? is_left(array, 1) : references_to(array) > 1;
-        if (!is_numpy) array.reset();
-        const Py_ssize_t known = 1 + (is_numpy ? 1 : 0);  // references of `root` and of the array
-        bool others_left = references_to(root) > known;
-        if (inner.is_valid()) {
+        const bool array_left = is_numpy ? is_left(mine.array, 1) : references_to(mine.array) > 1;
+        const bool writes = where_ == host && what_ != access::read;
+        bool others_left = false;
+        if (mine.inner.is_valid()) {
             // One reference to the array itself is taken for the variable of the `with` statement, more than one for a
             // memoryview of it.
-            others_left = others_left || is_left(inner, 2) || references_to(array) > 2;
+            others_left = is_left(mine.inner, 2) || references_to(mine.array) > 2;
         }
-        std::optional<copy_view> kept;  // begins before the lease ends, so that nobody drops the copy in between
-        if (array_left || others_left) kept = hold();
-        held.end();
-        if (is_numpy && array_left) array.attr("setflags")("write"_a = false);
-        if (kept) held.keep_by(*std::move(kept));
-        if (others_left && !held.read_only() && where_ == host) keep_to_write(held);
+        if (is_kept(root)) {
+            end_lease();
+            if (is_numpy) make_read_only(mine, held);
+            if (others_left && writes) {
+                kept().drop();
+                handle_.emplace(buffer().handle());
+                keep_to_write(held);
+            } else {
+                kept().give_back(std::move(mine));
+            }
+        } else {
+            if (!is_numpy) mine.array.reset();
+            const Py_ssize_t known = 1 + (is_numpy ? 1 : 0);  // references of `root` and of the array
+            others_left = others_left || references_to(root) > known;
+            std::optional<copy_view> view;  // begins before the lease ends: nobody drops the copy in between
+            if (array_left || others_left) view = hold();
+            end_lease();
+            held.end();
+            if (is_numpy && array_left) array_header::set_writable(mine.array, false);
+            if (view) held.keep_by(*std::move(view));
+            if (others_left && writes) keep_to_write(held);
+        }
         drop_handle();
     }
 
 private:
     typed_buffer& buffer() const { return *nb::inst_ptr<typed_buffer>(of_); }
-    unibuf::buffer take_handle() {
-        const nb::ft_object_guard alone(of_);
-        unibuf::buffer result = buffer().handle();
-        strides_ = buffer().strides();
-        return result;
+    bool is_whole() const noexcept { return options_.offset == 0 && options_.count == rest; }
+
+    shown_array& kept() const { return buffer().of_blocks(where_); }
+    bool is_kept(nb::handle root) const { return keeps_ && kept().root().is(root); }
+    bool is_kept() const { return is_kept(root_); }
+
+    /// Calls what the end of a block needs, without the interpreter's lock. Ctrl-C does not end its waits.
+    template <class Act>
+    static auto uninterrupted(const Act& act) {
+        const without_interpreter released;
+        return act();
+    }
+
+    void take_lease() {
+        {
+            const nb::ft_object_guard alone(of_);
+            generation_ = buffer().generation();
+            strides_ = buffer().strides();
+            lease_ = buffer().acquire_at_once(where_, what_, options_);
+            keeps_ = keeps_arrays && is_whole() && buffer().is_not_first_block();
+            if (lease_.held() && keeps_) return;
+            handle_.emplace(buffer().handle());  // others may free or release the buffer while this thread waits
+            generation_ = buffer().generation();
+            strides_ = buffer().strides();
+        }
+        if (!lease_.held()) lease_ = unlocked([&] { return handle_->acquire(where_, what_, options_); });
+        keeps_ = keeps_ && generation_ == buffer().generation() && !where_.name().starts_with("opencl:");
+    }
+
+    /// Ends the lease; Ctrl-C does not end its waits.
+    void end_lease() noexcept {
+        if (!lease_.end_at_once()) uninterrupted([&] { lease_.end(); });
+    }
+
+    /// Finds the array, or makes it.
+    void show() {
+        const native_memory native = lease_.native();
+        const bool read_only = what_ == access::read;
+        if (!shape_.is_valid()) shape_ = nb::make_tuple(native.bytes / buffer().element().bytes);
+        if (keeps_ && kept().is_over(native)) {
+            root_ = kept().root();
+            array_ = kept().take(shape_);
+            if (!array_.array.is_valid()) make_array(true);
+            make_writable(!read_only);
+            return;
+        }
+        if (!keeps_) {
+            root_ = nb::cast(memory(lease_, read_only));
+            make_array(where_ == host && !read_only);
+            return;
+        }
+        if (!handle_) handle_.emplace(buffer().handle());
+        copy_view held = unlocked([&, who = kept().as_holder()] {
+            copy_view result = handle_->hold_copy(where_);
+            result.held_by(who);
+            return result;
+        });
+        root_ = nb::cast(memory(std::move(held), true));
+        make_array(true);
+        keeps_ = generation_ == buffer().generation() && !array_.array.is(root_);
+        if (keeps_) kept().keep_root(array_, root_, native);
+        make_writable(!read_only);
+    }
+
+    void make_array(bool with_inner) {
+        array_.array = buffer().array(root_, where_, shape_, strides_, stream_);
+        if (!with_inner || where_ != host) return;
+        array_.inner = std::move(array_.array);
+        array_.array = array_.inner.attr("view")();
+    }
+
+    /// Lets a kept array of the host's copy be written, or not.
+    void make_writable(bool writable) const noexcept { set_writable(array_, *nb::inst_ptr<memory>(root_), writable); }
+    static void make_read_only(const array_pair& of, memory& root) noexcept { set_writable(of, root, false); }
+    static void set_writable(const array_pair& of, memory& root, bool writable) noexcept {
+        if (!root.data()) return;
+        root.set_read_only(!writable);
+        array_header::set_writable(of.array, writable);
+        if (of.inner.is_valid()) array_header::set_writable(of.inner, writable);
     }
 
     /// Throws error(device_unavailable) where the package of the space's arrays cannot be imported.
@@ -145,19 +240,6 @@ private:
         static constinit imported prepare("unibuf._device_arrays", "prepare");
         in_python([&] { return prepare(where_.name()); });
         known[where_.id()].store(true, std::memory_order_relaxed);
-    }
-
-    /// Takes a lease by `take`, which is read, write or read_write of the buffer.
-    template <class Take>
-    std::invoke_result_t<Take, unibuf::buffer&, space, const access_options&> lease_by(Take take) {
-        return unlocked([&] { return std::invoke(take, *handle_, where_, options_); });
-    }
-
-    /// Calls what the end of a block needs, without the interpreter's lock. Ctrl-C does not end its waits.
-    template <class Act>
-    static auto uninterrupted(const Act& act) {
-        const without_interpreter released;
-        return act();
     }
 
     std::optional<copy_view> hold() {
@@ -194,16 +276,19 @@ private:
     }
 
     nb::object of_;
-    std::optional<unibuf::buffer> handle_;  // handle of the buffer that was entered: `of_` may be freed, or released
+    std::optional<unibuf::buffer> handle_;  // of the buffer that was entered; null where its arrays tell which it is
     access what_;
     space where_;
+    bool entered_ = false;
+    bool keeps_ = false;            // the block's array is one that the buffer keeps
+    std::uint32_t generation_ = 0;  // of the buffer's arrays, when the lease was asked for
     nb::object stream_;
     access_options options_;
+    byte_lease lease_;
     nb::object shape_;
     nb::object strides_;
-    nb::object memory_;
-    nb::object inner_;
-    nb::object array_;
+    nb::object root_;  // is a Memory
+    array_pair array_;
 };
 
 constexpr const char* how = "an access is no array: `with buffer.read(...) as array:` gives one";
@@ -235,10 +320,14 @@ void define_access(nb::module_& in) {
                              nb::sig("class Access(typing.Generic[A])"),
                              "The right to touch a range in one space, for the time of a `with` statement; gives the "
                              "array.")
-        .def(nb::init<nb::pointer_and_handle<typed_buffer>, int, nb::handle, nb::handle, nb::handle, nb::handle,
-                      nb::handle>(),
-             "buffer"_a, "what"_a, "space"_a.none(), "offset"_a.none(), "count"_a.none(), "timeout"_a.none(),
-             "stream"_a.none())
+        .def(
+            "__init__",
+            [](access_block* self, nb::pointer_and_handle<typed_buffer> of, int what, nb::handle where,
+               nb::handle offset, nb::handle count, nb::handle timeout, nb::handle stream) {
+                new (self) access_block(of.h, static_cast<access>(what), where, offset, count, timeout, stream);
+            },
+            "buffer"_a, "what"_a, "space"_a.none(), "offset"_a.none(), "count"_a.none(), "timeout"_a.none(),
+            "stream"_a.none())
         .def("__enter__", &access_block::enter, nb::lock_self(), nb::sig("def __enter__(self) -> A"))
         .def(
             "memory_object",

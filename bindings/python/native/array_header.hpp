@@ -24,6 +24,13 @@ public:
         return __atomic_load_n(&of(array.ptr()).weak_references, __ATOMIC_RELAXED) != nullptr;
     }
 
+    /// Lets a NumPy array be written, or not.
+    static void set_writable(nb::handle array, bool writable) noexcept {
+        constexpr int flag = 0x400;  // NPY_ARRAY_WRITEABLE
+        int& flags = const_cast<fields&>(of(array.ptr())).flags;
+        flags = writable ? flags | flag : flags & ~flag;
+    }
+
 private:
     /// The beginning of NumPy's PyArrayObject_fields, which is the same in all of its versions.
     struct fields {

@@ -14,15 +14,8 @@ memory::memory(copy_view held, bool read_only) : data_(held.data()), native_(hel
     held_ = std::move(held);
 }
 
-memory::memory(lease<const std::byte> held) : read_only_(true) {
-    show(held);
-    held_ = std::move(held);
-}
-
-memory::memory(lease<std::byte> held) {
-    show(held);
-    held_ = std::move(held);
-}
+memory::memory(const byte_lease& by, bool read_only)
+    : data_(by.address()), native_(by.native()), read_only_(read_only) {}
 
 memory::memory(pool_block held, nb::object stream) : data_(held.address()), native_(held.native()) {
     held_.emplace<allocation>(std::make_unique<kept_object>(std::move(stream)), std::move(held));
@@ -35,17 +28,11 @@ memory::memory(memory&& other) noexcept
       read_only_(other.read_only_) {}
 
 void memory::end() noexcept {
-    if (std::holds_alternative<std::monostate>(held_)) return;
     ended_ = true;
+    if (std::holds_alternative<std::monostate>(held_)) return;
     std::optional<without_interpreter> unlocked;
     if (nb::is_alive()) unlocked.emplace();
     held_ = std::monostate();
-}
-
-template <class Lease>
-void memory::show(const Lease& held) {
-    native_ = held.native();
-    data_ = const_cast<std::byte*>(held.address());
 }
 
 namespace {

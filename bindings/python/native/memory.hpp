@@ -22,8 +22,8 @@ namespace nb = nanobind;
 class memory {
 public:
     explicit memory(copy_view held, bool read_only = false);
-    explicit memory(lease<const std::byte> held);
-    explicit memory(lease<std::byte> held);
+    /// Makes memory of a block, whose lease holds it.
+    memory(const byte_lease& by, bool read_only);
     memory(pool_block held, nb::object stream);
     memory(memory&& other) noexcept;
     ~memory() { end(); }
@@ -33,6 +33,7 @@ public:
     const native_memory& native() const noexcept { return native_; }
     std::size_t size_bytes() const noexcept { return native_.bytes; }
     bool read_only() const noexcept { return read_only_; }
+    void set_read_only(bool read_only) noexcept { read_only_ = read_only; }
     bool has_ended() const noexcept { return ended_; }
 
     /// Ends the view or lease. Where arrays are left, keep_by() holds the bytes for them from then on.
@@ -47,16 +48,13 @@ public:
     static void define(nb::module_& in);
 
 private:
-    template <class Lease>
-    void show(const Lease& held);
-
     /// A block of a pool, and the stream that its work is on, which has to be there until the block has ended.
     struct allocation {
         std::unique_ptr<kept_object> stream;
         pool_block block;
     };
 
-    std::variant<std::monostate, copy_view, lease<const std::byte>, lease<std::byte>, allocation> held_;
+    std::variant<std::monostate, copy_view, byte_lease, allocation> held_;
     std::byte* data_ = nullptr;
     native_memory native_;
     bool read_only_ = false;

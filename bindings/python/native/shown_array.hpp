@@ -15,12 +15,18 @@ namespace unibuf::python {
 
 namespace nb = nanobind;
 
+/// An array, and the array that those made from it refer to, where that is another one.
+struct array_pair {
+    nb::object array;
+    nb::object inner;
+};
+
 /// The arrays over one copy that a buffer keeps for its next accesses. A NumPy array is given to one caller at a time,
 /// so that what he does to its shape or its flags stays his: two are kept, as `x = buffer.host` in a loop has one while
 /// it asks for the next. An array of PyOpenCL is given to one thread, as each of its transfers changes its list of
-/// events; the arrays of the two threads that came last are kept. Arrays of other libraries are given to all. The
-/// library asks for them, on any thread, where the view below the arrays is in the way: then they go, unless somebody
-/// else has one, or an array made from one.
+/// events; the arrays of the two threads that came last are kept. Arrays of other libraries are given to all. Those of
+/// blocks leave as long as the block lasts, whatever their library. The buffer asks for them, on any thread, where the
+/// view below the arrays is in the way: then they go, unless somebody else has one, or an array made from one.
 class shown_array {
 public:
     shown_array() noexcept = default;
@@ -48,6 +54,15 @@ public:
     /// Keeps another array over `root`, unless arrays over another one are kept by now.
     void show_another(nb::object array, nb::handle root);
 
+    /// Keeps what the arrays of blocks refer to. `of_block` is out, and comes back by give_back().
+    void keep_root(const array_pair& of_block, nb::object root, const native_memory& native);
+
+    /// Takes out an array of `shape` that nobody has, for a block. It is empty where there is none.
+    array_pair take(nb::handle shape);
+
+    /// Keeps a block's array for the next one, whoever has it.
+    void give_back(array_pair of_block);
+
     /// Keeps the arrays no longer. Whoever else has one keeps it.
     void drop() noexcept {
         if (shown_) shown_->drop();
@@ -55,7 +70,7 @@ public:
 
 private:
     struct arrays_of_one {
-        std::array<nb::object, 2> arrays;
+        std::array<array_pair, 2> arrays;
         std::array<std::uint32_t, 2> threads{};  // that each array was given to, where it is one thread's
         nb::object root;                         // null where the array itself is the root
         native_memory native;
@@ -64,6 +79,8 @@ private:
         bool lists_events = false;
         Py_ssize_t of_one = 0;  // references to the root that each array has
 
+        bool any() const noexcept { return root.is_valid() || arrays[0].array.is_valid(); }
+        bool is_free(const array_pair& which) const noexcept;
         PyObject* usable() const noexcept;
         bool is_idle() const noexcept;
 

@@ -191,6 +191,7 @@ void typed_buffer::drop_arrays() noexcept {
     if (!rarer_) return;
     rarer_->host.drop();
     rarer_->device.drop();
+    for (shown_array& each : rarer_->of_blocks) each.drop();
 }
 
 }  // namespace unibuf::python

@@ -8,6 +8,7 @@
 
 #include <nanobind/nanobind.h>
 
+#include <array>
 #include <memory>
 #include <optional>
 #include <unibuf/unibuf.hpp>
@@ -101,6 +102,11 @@ public:
         return bytes().view(0, rest);
     }
 
+    /// Takes a lease where that waits for nothing; else returns one that holds nothing.
+    byte_lease acquire_at_once(space where, unibuf::access what, const access_options& options) {
+        return looks_later_ ? byte_lease() : bytes().acquire_at_once(where, what, options);
+    }
+
     buffer_state state();
 
     /// Says that the bytes at `where` stand, of all of the buffer or a part.
@@ -115,15 +121,24 @@ public:
 
     const buffer_options& options() const noexcept { return bytes_.options(); }
 
-    /// Makes an array over `held`, which is memory of any buffer. Its work goes to `stream`, where its library has
-    /// arrays of a queue. `strides` are taken when the handle is that the memory is held by: free() changes them.
     /// Returns an array of the host's memory, which counts as written as long as the array is there.
     nb::object io_view(unibuf::access what);
 
+    /// Makes an array over `held`, which is memory of any buffer. Its work goes to `stream`, where its library has
+    /// arrays of a queue. `strides` are taken when the handle is that the memory is held by: free() changes them.
     nb::object array(nb::handle held, space where, nb::handle shape, nb::handle strides, nb::handle stream) const;
 
     /// Keeps the arrays that were shown no longer; the next access shows new ones.
     void drop_arrays() noexcept;
+
+    /// Counts up where earlier arrays are not to be shown any more.
+    std::uint32_t generation() const noexcept { return generation_; }
+
+    /// Returns the arrays that are kept for blocks of the whole buffer, at the host or at the device that was last.
+    shown_array& of_blocks(space where) { return with_rarer().of_blocks[where == unibuf::host ? 0 : 1]; }
+
+    /// Returns whether a block of the whole buffer is to keep its array: most buffers have one block at most.
+    bool is_not_first_block() noexcept { return std::exchange(had_block_, true); }
 
 private:
     [[noreturn]] static void refuse();
@@ -154,6 +169,7 @@ private:
     struct rarer {
         shown_array host;
         shown_array device;
+        std::array<shown_array, 2> of_blocks;
         std::optional<rectangle_of_array> rectangle;
     };
 
@@ -170,7 +186,8 @@ private:
     // Says that `device` has shown the array of the host since somebody looked what the host has written. To look takes
     // longer than `device` may, moves nothing, and only changes the state, so the next other call does it.
     bool looks_later_ = false;
-    std::uint32_t generation_ = 0;  // counts up where earlier arrays are not to be shown any more
+    bool had_block_ = false;
+    std::uint32_t generation_ = 0;
 };
 
 }  // namespace unibuf::python

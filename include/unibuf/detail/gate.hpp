@@ -72,11 +72,13 @@ struct gate {
         return 0;
     }
 
+    /// Ends the lease, unless somebody has the lock or had it since: returns whether it has ended.
+    bool end_solo_at_once(std::uint64_t mine) noexcept {
+        return solo.compare_exchange_strong(mine, 0, std::memory_order_release, std::memory_order_relaxed);
+    }
+
     void end_solo(std::uint64_t mine) noexcept {
-        std::uint64_t word = mine;
-        if (!solo.compare_exchange_strong(word, 0, std::memory_order_release, std::memory_order_relaxed)) {
-            end_by_lock(*this, mine);
-        }
+        if (!end_solo_at_once(mine)) end_by_lock(*this, mine);
     }
 
     std::byte* host_if(std::uint32_t need) const noexcept {

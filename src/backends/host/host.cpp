@@ -60,8 +60,8 @@ private:
 /// just stored where both lie at the same offset of 4 KiB: a kernel that reads one array and writes another waits then.
 std::size_t next_stagger() noexcept {
     static constinit std::atomic<std::size_t> count = 0;
-    constexpr std::size_t apart = 5 * cache_line;  // and the 64th begins with a page again
-    return count.fetch_add(1, std::memory_order_relaxed) * apart % (std::size_t{64} * cache_line);
+    constexpr std::size_t apart = 3 * 512;  // whole sectors, for direct I/O; the eighth begins with a page again
+    return count.fetch_add(1, std::memory_order_relaxed) * apart % 4096;
 }
 
 // Smaller ones would take much more memory for it.

@@ -23,7 +23,7 @@ void* current_here() {
 
 }  // namespace
 
-adopted_context::adopted_context() : handle_(current_here()) {
+adopted_context::adopted_context() : handle_(current_here()), display_(egl::get().current_display()) {
     const std::string lacking = load();
     if (!lacking.empty()) throw error(error_code::unsupported, "this context cannot be used: " + lacking);
 
@@ -43,7 +43,7 @@ bool adopted_context::recognize() {
     return !lost_;
 }
 
-void adopted_context::run(const std::function<void()>& job) {
+void adopted_context::check_can_run() {
     check_alive();
     if (void* current = egl::get().current_context(); current != handle_) {
         const std::string found =
@@ -52,8 +52,13 @@ void adopted_context::run(const std::function<void()>& job) {
                     fmt::format("{} needs its context {} to be current on this thread, where {}", space_,
                                 fmt::ptr(handle_), found));
     }
-    do_waiting();
+    recognize();
     check_alive();
+}
+
+void adopted_context::run(const std::function<void()>& job) {
+    check_can_run();
+    do_waiting();
     job();
 }
 
@@ -63,7 +68,7 @@ void adopted_context::when_possible(std::function<void()> job) noexcept {
             const std::lock_guard lock(mutex_);
             waiting_.push_back(std::move(job));
         }
-        if (here()) do_waiting();
+        if (recognize()) do_waiting();
     } catch (...) {
         // A job that could not be noted ends with the context.
     }
@@ -71,6 +76,7 @@ void adopted_context::when_possible(std::function<void()> job) noexcept {
 
 void adopted_context::check_alive() const {
     if (born_ != process::forks()) throw error(error_code::device_lost, space_ + " belongs to the parent process");
+    if (!lost_ && !here() && !egl::get().has_context(display_, handle_)) lost_ = true;
     if (lost_) throw error(error_code::device_lost, "the context of " + space_ + " was destroyed");
 }
 
@@ -80,8 +86,13 @@ bool adopted_context::here() const noexcept {
 
 std::shared_ptr<void> adopted_context::keeps_objects() {
     std::shared_ptr<void> result = keeper_.lock();
-    if (!result) keeper_ = result = egl::get().keep_objects();
-    return result;
+    if (result) return result;
+    int flags = 0;
+    gl().get_integer(gl::context_flags, &flags);
+    keeper_ = result = egl::get().keep_objects(flags);
+    if (result) return result;
+    throw error(error_code::unsupported,
+                "the context of " + space_ + " lends no memory, as nothing could keep it if the program destroyed it");
 }
 
 void adopted_context::do_waiting() {
@@ -90,8 +101,6 @@ void adopted_context::do_waiting() {
         const std::lock_guard lock(mutex_);
         jobs.swap(waiting_);
     }
-    // Another context may have the handle now, in which the names of what is to be freed are the caller's own.
-    if (jobs.empty() || !recognize()) return;
     for (const auto& job : jobs) job();
 }
 

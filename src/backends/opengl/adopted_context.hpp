@@ -25,13 +25,15 @@ public:
     void set_space(unibuf::space where) { space_ = where.name(); }
 
     /// Returns whether this is the context that is current here. A context that is destroyed may leave its handle to
-    /// another: where that is found, this one is lost, and so is what waits to be freed in it.
+    /// another, in which the names of this one are somebody else's: where that is found, this one is lost, and so is
+    /// what waits to be freed in it.
     bool recognize();
 
     void run(const std::function<void()>& job) override;
     void post(std::function<void()> job) override { run(job); }
     void when_possible(std::function<void()> job) noexcept override;
     void check_alive() const override;
+    void check_can_run() override;
     bool here() const noexcept override;
     std::shared_ptr<void> keeps_objects() override;
 
@@ -39,8 +41,9 @@ private:
     void do_waiting();
 
     void* handle_;
+    void* display_;
     int born_ = process::forks();
-    std::atomic<bool> lost_ = false;
+    mutable std::atomic<bool> lost_ = false;
     std::string space_ = "this space";
     unsigned witness_ = 0;  // a buffer object, by whose label the context is recognized
     std::string label_;

@@ -60,6 +60,7 @@ inline constexpr unsigned renderer = 0x1F01;
 inline constexpr unsigned version = 0x1F02;
 inline constexpr unsigned major_version = 0x821B;
 inline constexpr unsigned minor_version = 0x821C;
+inline constexpr unsigned context_flags = 0x821E;
 inline constexpr unsigned dedicated_memory_nvx = 0x9047;  // in KiB
 inline constexpr unsigned available_memory_nvx = 0x9049;  // in KiB
 

@@ -35,11 +35,14 @@ public:
     /// Throws error(device_lost) where no job is done any more.
     virtual void check_alive() const = 0;
 
+    /// Throws what run() would throw before it does a job.
+    virtual void check_can_run() {}
+
     /// Returns whether the context is current on this thread.
     virtual bool here() const noexcept = 0;
 
     /// Returns what keeps the buffer objects that are made now, and their mappings, if the context goes before; null
-    /// where it does not go, or nothing can keep them. A job calls this.
+    /// where it does not go. Throws error(unsupported) where nothing can keep them. A job calls this.
     virtual std::shared_ptr<void> keeps_objects() { return nullptr; }
 
     /// Throws error(invalid_argument) for a queue that is not this context: OpenGL has no others.

@@ -26,7 +26,14 @@ public:
 
     /// Makes what keeps the buffer objects of the context that is current here, and their mappings, when the program
     /// destroys that context: another one that shares them, which is never current. Null where there can be none.
-    std::shared_ptr<void> keep_objects() const;
+    /// `flags` are the GL_CONTEXT_FLAGS of the current one.
+    std::shared_ptr<void> keep_objects(int flags) const;
+
+    /// Returns the display that is current on this thread.
+    void* current_display() const { return functions_.get_current_display(); }
+
+    /// Returns whether a context has this handle.
+    bool has_context(void* display, void* handle) const;
 
     /// The functions that are used here, as <EGL/egl.h> declares them.
     struct functions {
@@ -37,6 +44,8 @@ public:
         int (*get_error)() = nullptr;
         unsigned (*initialize)(void* display, int* major, int* minor) = nullptr;
         unsigned (*bind_api)(unsigned api) = nullptr;
+        unsigned (*query_api)() = nullptr;
+        unsigned (*query_context)(void* display, void* context, int attribute, int* value) = nullptr;
         void* (*create_context)(void* display, void* config, void* share, const int* attributes) = nullptr;
         unsigned (*destroy_context)(void* display, void* context) = nullptr;
         unsigned (*make_current)(void* display, void* draw, void* read, void* context) = nullptr;

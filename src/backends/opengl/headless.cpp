@@ -24,6 +24,7 @@ constexpr int profile_mask = 0x30FD;
 constexpr int core_profile = 0x0001;
 constexpr int reset_notification = 0x31BD;
 constexpr int lose_context_on_reset = 0x31BF;
+constexpr int no_error = 0x31B3;
 constexpr unsigned platform_device = 0x313F;
 constexpr unsigned platform_surfaceless = 0x31DD;
 
@@ -77,16 +78,19 @@ std::string offered(const egl::functions& driver, void* display) {
     return result;
 }
 
-/// Makes a context that shares the objects of `others`, or nobody's where that is null.
-void* make_context(const egl::functions& driver, void* display, void* others) {
-    // With these attributes, a lost device is an error, and not the driver's guess. Not every driver can tell, and who
-    // shares objects has to agree on it.
-    constexpr std::array<int, 9> telling{
-        major_version,         4,   minor_version, 5, profile_mask, core_profile, reset_notification,
-        lose_context_on_reset, none};
-    constexpr std::array<int, 7> plain{major_version, 4, minor_version, 5, profile_mask, core_profile, none};
-    void* const made = driver.create_context(display, nullptr, others, telling.data());
-    return made ? made : driver.create_context(display, nullptr, others, plain.data());
+/// Makes a context that shares the objects of `others`, or nobody's where that is null. The two agree on whether errors
+/// are told.
+void* make_context(const egl::functions& driver, void* display, void* others, bool tells_errors = true) {
+    // With the first of these, a lost device is an error, and not the driver's guess. Not every driver can tell, and
+    // who shares objects has to agree on it.
+    for (const bool tells_loss : {true, false}) {
+        std::vector<int> wanted{major_version, 4, minor_version, 5, profile_mask, core_profile};
+        if (tells_loss) wanted.insert(wanted.end(), {reset_notification, lose_context_on_reset});
+        if (!tells_errors) wanted.insert(wanted.end(), {no_error, 1});
+        wanted.push_back(none);
+        if (void* const made = driver.create_context(display, nullptr, others, wanted.data())) return made;
+    }
+    return nullptr;
 }
 
 attempt try_display(const egl::functions& driver, void* display) {
@@ -140,11 +144,19 @@ std::vector<candidate> candidates(const egl::functions& driver, const char* can)
 
 }  // namespace
 
-std::shared_ptr<void> egl::keep_objects() const {
+std::shared_ptr<void> egl::keep_objects(int flags) const {
+    constexpr int tells_no_errors = 8;  // GL_CONTEXT_FLAG_NO_ERROR_BIT
     void* const display = functions_.get_current_display();
     if (!display || !has(functions_.query_string(display, extensions), "EGL_KHR_no_config_context")) return nullptr;
-    void* const made = make_context(functions_, display, functions_.get_current_context());
-    if (!made) return nullptr;
+    const unsigned api_before = functions_.query_api();  // of this thread, for what it makes
+    functions_.bind_api(opengl_api);
+    void* const made =
+        make_context(functions_, display, functions_.get_current_context(), (flags & tells_no_errors) == 0);
+    functions_.bind_api(api_before);
+    if (!made) {
+        functions_.get_error();
+        return nullptr;
+    }
     return {made, [display, born = process::forks()](void* context) {
                 if (born == process::forks()) get().functions_.destroy_context(display, context);
             }};

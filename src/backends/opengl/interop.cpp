@@ -48,6 +48,7 @@ space use_current_context() {
     }
     auto context = std::make_shared<backends::adopted_context>();
     const space where = backends::add_space("opengl", std::make_unique<backends::gl_device>(context));
+    backends::any_bound_to_threads = true;
     context->set_space(where);
     known.push_back({std::move(context), where});
     return where;
