@@ -43,6 +43,8 @@ bool is_free_and_current(const guarded& state, const access_request& request) {
     }
     backends::check_usable(request.where);
     if (!state.any_exposed) return true;
+    // Who holds a view to write the host's copy is asked before an access elsewhere.
+    if (state.holds.any_holder()) return false;
     return request.what == access::read && request.where != host && state.writes()->is_unwritten(request.part.hull());
 }
 

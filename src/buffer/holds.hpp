@@ -253,8 +253,7 @@ public:
 
     /// Returns whether there are pointers, handles and views at most.
     bool are_plain() const noexcept {
-        return !undeclared_ ||
-               (undeclared_->standing_holds.empty() && undeclared_->uploads.empty() && undeclared_->holders.empty());
+        return !undeclared_ || (undeclared_->standing_holds.empty() && undeclared_->uploads.empty());
     }
 
     /// Returns whether only views pin the copy at `where`, and some of them have a holder that can be asked.

@@ -42,7 +42,7 @@ public:
                  nb::handle stream)
         : of_(nb::borrow(of)), what_(what), where_(space_of(where)), stream_(nb::borrow(stream)) {
         options_ = buffer().part(offset, count);
-        if (!timeout.is_none()) options_.timeout = timeout_of(timeout);
+        if (timeout && !timeout.is_none()) options_.timeout = timeout_of(timeout);
         options_.on = queue_of(stream, where_);
         // A part of the buffer has one axis; the whole keeps the buffer's shape.
         if (is_whole()) shape_ = nb::borrow(buffer().shape());
@@ -125,14 +125,14 @@ public:
             // memoryview of it.
             others_left = is_left(mine.inner, 2) || references_to(mine.array) > 2;
         }
-        if (is_kept(root)) {
+        if (keeps_) {
+            const bool is_still_kept = is_kept(root);
             end_lease();
             if (is_numpy) make_read_only(mine, held);
             if (others_left && writes) {
-                kept().drop();
-                handle_.emplace(buffer().handle());
+                if (is_still_kept) kept().drop();
                 keep_to_write(held);
-            } else {
+            } else if (is_still_kept) {
                 kept().give_back(std::move(mine));
             }
         } else {
@@ -148,6 +148,7 @@ public:
             if (others_left && writes) keep_to_write(held);
         }
         drop_handle();
+        entered_ = false;
     }
 
 private:
@@ -170,12 +171,14 @@ private:
             const nb::ft_object_guard alone(of_);
             generation_ = buffer().generation();
             strides_ = buffer().strides();
+            id_ = buffer().bytes().id();
             lease_ = buffer().acquire_at_once(where_, what_, options_);
             keeps_ = keeps_arrays && is_whole() && buffer().is_not_first_block();
             if (lease_.held() && keeps_) return;
             handle_.emplace(buffer().handle());  // others may free or release the buffer while this thread waits
             generation_ = buffer().generation();
             strides_ = buffer().strides();
+            id_ = handle_->id();
         }
         if (!lease_.held()) lease_ = unlocked([&] { return handle_->acquire(where_, what_, options_); });
         keeps_ = keeps_ && generation_ == buffer().generation() && !where_.name().starts_with("opencl:");
@@ -253,6 +256,8 @@ private:
 
     void keep_to_write(memory& held) {
         try {
+            if (!handle_) handle_.emplace(buffer().handle());
+            if (handle_->id() != id_) return;  // was freed or released: nobody asks for what is written
             held.keep_by(uninterrupted([&] { return handle_->host_view(options_.offset, options_.count); }));
         } catch (const error& failure) {
             warn("what they write is not found", failure);
@@ -282,6 +287,7 @@ private:
     bool entered_ = false;
     bool keeps_ = false;            // the block's array is one that the buffer keeps
     std::uint32_t generation_ = 0;  // of the buffer's arrays, when the lease was asked for
+    std::uint64_t id_ = 0;          // of the buffer that was entered
     nb::object stream_;
     access_options options_;
     byte_lease lease_;
@@ -307,6 +313,15 @@ PyObject* refuse_index(PyObject*, PyObject*) {
 }
 
 }  // namespace
+
+nb::object make_block(nb::handle of, access what, nb::handle where, nb::handle offset, nb::handle count,
+                      nb::handle timeout, nb::handle stream) {
+    static const nb::handle type = nb::type<access_block>();
+    nb::object made = nb::inst_alloc(type);
+    new (nb::inst_ptr<access_block>(made)) access_block(of, what, where, offset, count, timeout, stream);
+    nb::inst_mark_ready(made);
+    return made;
+}
 
 void define_access(nb::module_& in) {
     // The first two only have words of their own.

@@ -1,6 +1,7 @@
 // buffer_methods.cpp: what a program calls on a buffer.
 #include <nanobind/stl/string.h>
 
+#include <array>
 #include <new>
 #include <string>
 #include <utility>
@@ -32,6 +33,30 @@ void construct(nb::handle self, const call_arguments& arguments) {
     if (nb::inst_ready(self)) throw nb::type_error("a buffer is made once: its __init__ was called again");
     new (nb::inst_ptr<typed_buffer>(self)) typed_buffer(std::move(bytes), std::move(element), std::move(extents));
     nb::inst_mark_ready(self);
+}
+
+constexpr std::array<const char*, 5> of_blocks{"space", "stream", "offset", "count", "timeout"};
+
+/// Makes a block, as a method of that `Name`.
+template <access What>
+PyObject* block(PyObject* self, PyObject* const* given, Py_ssize_t count, PyObject* names) {
+    return guarded([&]() -> PyObject* {
+        self_of(self);
+        constexpr const char* name = What == access::read ? "read" : What == access::write ? "write" : "read_write";
+        const auto [where, stream, offset, elements, timeout] =
+            fast_arguments{given, count, names}.take(name, of_blocks, 2);
+        const auto or_none = [](nb::handle of) { return of ? of : none; };
+        return make_block(self, What, or_none(where), offset, or_none(elements), timeout, or_none(stream))
+            .release()
+            .ptr();
+    });
+}
+
+/// Returns the definition of a method that makes blocks, whose arguments `text` begins with.
+template <access What>
+PyMethodDef block_method(const char* name, const char* text) {
+    return {name, reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(block<What>)), METH_FASTCALL | METH_KEYWORDS,
+            text};
 }
 
 /// Returns the rows `offset` to `offset + count` of the first axis as the first of them and the one behind.
@@ -174,6 +199,22 @@ nb::object placement(nb::handle self, const call_arguments& arguments) {
 }
 
 PyMethodDef methods[] = {
+    block_method<access::read>(
+        "read",
+        "read($self, space=None, stream=None, *, offset=0, count=None, timeout=None)\n--\n\n"
+        "`with buffer.read(\"cuda:0\") as array:` the right to read there; nobody writes meanwhile.\n\n"
+        "Waits for accesses of other threads that exclude it, `timeout` seconds at most (then LeaseTimeoutError);\n"
+        "AccessConflictError within one thread. With a `stream` or queue of the device, transfers go there too, and "
+        "the\n"
+        "host does not stop for them. A part has one axis. None is the default device. The array is for reading only,\n"
+        "and after the block it is stale memory at best."),
+    block_method<access::write>("write",
+                                "write($self, space=None, stream=None, *, offset=0, count=None, timeout=None)\n--\n\n"
+                                "The right to write; what was there before is not fetched, and unspecified."),
+    block_method<access::read_write>(
+        "read_write",
+        "read_write($self, space=None, stream=None, *, offset=0, count=None, timeout=None)\n--\n\n"
+        "The right to do both."),
     method<rows>("_rows", "_rows($self, offset, count=None)\n--\n\n"),
     method<sync_to_host>("sync_to_host",
                          "sync_to_host($self, offset=0, count=None)\n--\n\n"

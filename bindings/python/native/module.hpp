@@ -40,6 +40,10 @@ nb::object make_buffer(nb::handle type, unibuf::buffer bytes, element_type eleme
 /// states their types, as the stub of this module cannot.
 PyType_Slot* buffer_methods();
 
+/// Makes an Access of the buffer `of`. What is not given is null, but for the space and the stream, which are None.
+nb::object make_block(nb::handle of, access what, nb::handle where, nb::handle offset, nb::handle count,
+                      nb::handle timeout, nb::handle stream);
+
 /// Returns the figures that the class Statistics of the package is made of.
 nb::dict statistics_as_dict(const statistics& of);
 

@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cmath>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unibuf/cuda.hpp>
@@ -83,13 +85,58 @@ nb::dict options_as_dict(const buffer_options& options) {
     return result;
 }
 
+namespace {
+
+/// The spaces that were named first, by the objects that named them: a program has few, as constants of its code. The
+/// objects are kept.
+class named_spaces {
+public:
+    std::optional<space> find(nb::handle name) const noexcept {
+        for (const entry& each : all_) {
+            const PyObject* const known = each.name.load(std::memory_order_acquire);
+            if (!known) break;
+            if (known != name.ptr()) continue;
+            const space found = space::from_id(each.id);
+            // Another space may have the number by now: see opencl.md, Limits.
+            const char* const text = PyUnicode_AsUTF8AndSize(name.ptr(), nullptr);
+            if (text && found.name() == text) return found;
+            break;
+        }
+        return std::nullopt;
+    }
+
+    void add(nb::handle name, space found) noexcept {
+        for (entry& each : all_) {
+            if (each.taken.exchange(true, std::memory_order_relaxed)) continue;
+            each.id = found.id();
+            each.name.store(Py_NewRef(name.ptr()), std::memory_order_release);
+            return;
+        }
+    }
+
+private:
+    struct entry {
+        std::atomic<bool> taken = false;
+        std::atomic<PyObject*> name = nullptr;
+        std::uint8_t id = 0;
+    };
+
+    std::array<entry, 8> all_;
+};
+
+constinit named_spaces known_spaces;
+
+}  // namespace
+
 space space_of(nb::handle name) {
+    if (const std::optional<space> known = known_spaces.find(name)) return *known;
     if (!name.is_none() && !nb::isinstance<nb::str>(name)) {
         throw nb::type_error(nb::str("a space is named by a str, as 'cuda:0'; {!r} was given").format(name).c_str());
     }
     const std::string wanted = name.is_none() ? "" : nb::cast<std::string>(name);
-    const without_interpreter unlocked;
-    return wanted.empty() && name.is_none() ? default_device() : space(wanted);
+    const space found = unlocked([&] { return name.is_none() ? default_device() : space(wanted); });
+    if (PyUnicode_CheckExact(name.ptr())) known_spaces.add(name, found);
+    return found;
 }
 
 space named_space_of(nb::handle name) {
@@ -149,14 +196,65 @@ access_options range_of(nb::handle offset, nb::handle count, std::size_t element
     return result;
 }
 
+namespace {
+
+/// The classes of other libraries' streams that were given first, and the attribute that has the address. The classes
+/// are kept.
+class stream_classes {
+public:
+    /// Returns null for a stream of another class.
+    PyObject* attribute_of(nb::handle stream) const noexcept {
+        for (const entry& each : all_) {
+            const PyObject* const known = each.type.load(std::memory_order_acquire);
+            if (!known) break;
+            if (known == stream.type().ptr()) return each.attribute;
+        }
+        return nullptr;
+    }
+
+    void add(nb::handle stream) {
+        const auto module = nb::cast<std::string>(nb::str(stream.type().attr("__module__")));
+        const char* const attribute = module.starts_with("cupy.")    ? "ptr"
+                                      : module.starts_with("torch.") ? "cuda_stream"
+                                                                     : nullptr;
+        if (!attribute || attribute_of(stream)) return;
+        for (entry& each : all_) {
+            if (each.taken.exchange(true, std::memory_order_relaxed)) continue;
+            each.attribute = PyUnicode_InternFromString(attribute);
+            if (!each.attribute) nb::raise_python_error();
+            each.type.store(Py_NewRef(stream.type().ptr()), std::memory_order_release);
+            return;
+        }
+    }
+
+private:
+    struct entry {
+        std::atomic<bool> taken = false;
+        std::atomic<PyObject*> type = nullptr;
+        PyObject* attribute = nullptr;
+    };
+
+    std::array<entry, 4> all_;
+};
+
+constinit stream_classes known_streams;
+
+}  // namespace
+
 queue queue_of(nb::handle stream, space where) {
     if (stream.is_none()) return {};
-    if (const std::string name = where.name(); name.starts_with("opencl:")) {
-        static constinit imported check("unibuf._device_arrays", "check_queue");
-        in_python([&] { return check(stream, name); });
+    nb::object address;
+    if (PyObject* const attribute = known_streams.attribute_of(stream)) {
+        address = in_python([&] { return nb::object(stream.attr(nb::handle(attribute))); });
+    } else {
+        if (const std::string& name = where.name(); name.starts_with("opencl:")) {
+            static constinit imported check("unibuf._device_arrays", "check_queue");
+            in_python([&] { return check(stream, name); });
+        }
+        static constinit imported address_of("unibuf._queues", "address_of");
+        address = in_python([&] { return address_of(stream); });
+        in_python([&] { return known_streams.add(stream), nullptr; });
     }
-    static constinit imported address_of("unibuf._queues", "address_of");
-    const nb::object address = in_python([&] { return address_of(stream); });
     return cuda::queue_of(reinterpret_cast<CUstream_st*>(nb::cast<std::uintptr_t>(address)));
 }
 

@@ -57,6 +57,42 @@ struct call_arguments {
     }
 };
 
+/// The arguments of a call that Python gives as they lie on its stack.
+struct fast_arguments {
+    PyObject* const* given;
+    Py_ssize_t positional;
+    PyObject* names;  // of those behind the positional ones; null where there are none
+
+    /// Returns the arguments of `function` by their names, of which so many may be positional; those that were not
+    /// given are null. Raises TypeError.
+    template <std::size_t Count>
+    std::array<nb::handle, Count> take(const char* function, const std::array<const char*, Count>& known,
+                                       Py_ssize_t most_positional) const {
+        std::array<nb::handle, Count> result;
+        if (positional > most_positional) {
+            PyErr_Format(PyExc_TypeError, "%s() takes at most %zd positional arguments (%zd given)", function,
+                         most_positional, positional);
+            nb::raise_python_error();
+        }
+        for (Py_ssize_t index = 0; index < positional; ++index) result[static_cast<std::size_t>(index)] = given[index];
+        const Py_ssize_t named = names ? PyTuple_Size(names) : 0;
+        for (Py_ssize_t index = 0; index < named; ++index) {
+            PyObject* const name = PyTuple_GetItem(names, index);
+            std::size_t place = 0;
+            while (place < Count && PyUnicode_CompareWithASCIIString(name, known[place]) != 0) ++place;
+            if (place == Count || result[place]) {
+                PyErr_Format(PyExc_TypeError,
+                             place == Count ? "%s() got an unexpected keyword argument %R"
+                                            : "%s() got multiple values for argument %R",
+                             function, name);
+                nb::raise_python_error();
+            }
+            result[place] = given[positional + index];
+        }
+        return result;
+    }
+};
+
 /// Calls `Call` with `self` and its arguments, as a method that Python has made of it.
 template <auto Call>
 PyObject* call_method(PyObject* self, PyObject* positional, PyObject* named) {

@@ -12,7 +12,7 @@ import numpy as np
 from . import _native
 from ._array_likes import as_array, bytes_of
 from ._as_array import ArrayBuffer
-from ._base import READ, READ_WRITE, WRITE, T
+from ._base import READ, READ_WRITE, T
 from ._device_arrays import copy_at_device, cuda_array, mlx_of
 from ._dtypes import description_of
 from ._opencl_copies import opencl_bytes
@@ -155,61 +155,25 @@ class UnifiedBuffer(ArrayBuffer[T]):
         shape = ",".join(map(str, self.shape))
         return note(self, self._share(f"{self.dtype.str} {shape}\n{(description_of(self.dtype), self._options())!r}"))
 
-    # Access for a while
+    # Access for a while. The native class has these, and tells what they are.
 
-    @overload
-    def read(self, space: Literal["host"], stream: Any = None, **part: Unpack[Part]) -> Access[NDArray[T]]: ...
-    @overload
-    def read(self, space: str | None = None, stream: Any = None, **part: Unpack[Part]) -> Access[Any]: ...
-    def read(
-        self,
-        space: str | None = None,
-        stream: Any = None,
-        *,
-        offset: int = 0,
-        count: int | None = None,
-        timeout: float | None = None,
-    ) -> Access[Any]:
-        """`with buffer.read("cuda:0") as array:` the right to read there; nobody writes meanwhile.
+    if TYPE_CHECKING:
 
-        Waits for accesses of other threads that exclude it, `timeout` seconds at most (then LeaseTimeoutError);
-        AccessConflictError within one thread. With a `stream` or queue of the device, transfers go there too, and the
-        host does not stop for them. A part has one axis. None is the default device. The array is for reading only, and
-        after the block it is stale memory at best.
-        """
-        return _native.Access(self, READ, space, offset, count, timeout, stream)
-
-    @overload
-    def write(self, space: Literal["host"], stream: Any = None, **part: Unpack[Part]) -> Access[NDArray[T]]: ...
-    @overload
-    def write(self, space: str | None = None, stream: Any = None, **part: Unpack[Part]) -> Access[Any]: ...
-    def write(
-        self,
-        space: str | None = None,
-        stream: Any = None,
-        *,
-        offset: int = 0,
-        count: int | None = None,
-        timeout: float | None = None,
-    ) -> Access[Any]:
-        """The right to write; what was there before is not fetched, and unspecified."""
-        return _native.Access(self, WRITE, space, offset, count, timeout, stream)
-
-    @overload
-    def read_write(self, space: Literal["host"], stream: Any = None, **part: Unpack[Part]) -> Access[NDArray[T]]: ...
-    @overload
-    def read_write(self, space: str | None = None, stream: Any = None, **part: Unpack[Part]) -> Access[Any]: ...
-    def read_write(
-        self,
-        space: str | None = None,
-        stream: Any = None,
-        *,
-        offset: int = 0,
-        count: int | None = None,
-        timeout: float | None = None,
-    ) -> Access[Any]:
-        """The right to do both."""
-        return _native.Access(self, READ_WRITE, space, offset, count, timeout, stream)
+        @overload
+        def read(self, space: Literal["host"], stream: Any = None, **part: Unpack[Part]) -> Access[NDArray[T]]: ...
+        @overload
+        def read(self, space: str | None = None, stream: Any = None, **part: Unpack[Part]) -> Access[Any]: ...
+        def read(self, *_: Any, **__: Any) -> Access[Any]: ...
+        @overload
+        def write(self, space: Literal["host"], stream: Any = None, **part: Unpack[Part]) -> Access[NDArray[T]]: ...
+        @overload
+        def write(self, space: str | None = None, stream: Any = None, **part: Unpack[Part]) -> Access[Any]: ...
+        def write(self, *_: Any, **__: Any) -> Access[Any]: ...
+        @overload
+        def read_write(self, space: Literal["host"], stream: Any = None, **part: Unpack[Part]) -> Access[NDArray[T]]: ...
+        @overload
+        def read_write(self, space: str | None = None, stream: Any = None, **part: Unpack[Part]) -> Access[Any]: ...
+        def read_write(self, *_: Any, **__: Any) -> Access[Any]: ...
 
     def bound(
         self,
