@@ -117,10 +117,14 @@ def test_no_space(space):
         ones().read(space)
 
 
+@pytest.mark.parametrize("blocks", [0, 3])
 @pytest.mark.parametrize("size", [20, 20000])
-def test_arrays_that_are_left_of_a_block(size, default_device):
+def test_arrays_that_are_left_of_a_block(size, blocks, default_device):
     default_device("debug:0")
     buffer = UnifiedBuffer(size)
+    for _ in range(blocks):
+        with buffer.write("host") as array:
+            array[:] = 7
     with buffer.write("host") as array:
         array[:] = 1
         part, raw = array[5:9], memoryview(array)
@@ -135,6 +139,80 @@ def test_arrays_that_are_left_of_a_block(size, default_device):
         buffer.discard_content()
     del array, part, raw
     buffer.discard_content()
+
+
+def test_an_array_of_a_block_is_given_again_where_nobody_has_it():
+    buffer = ones()
+    seen = []
+    for _ in range(6):
+        with buffer.read_write("host") as array:
+            array += 1
+            seen.append(id(array))
+    assert len(set(seen[2:])) <= 2  # the variable has the last one
+    assert (buffer.to_numpy() == 7).all()
+
+
+def test_an_array_that_somebody_has_is_not_given_again():
+    buffer = ones()
+    kept = []
+    for value in range(6):
+        with buffer.write("host") as array:
+            array[...] = value
+            kept.append(array)
+    assert len({id(each) for each in kept}) == 6
+    for each in kept:
+        assert not each.flags.writeable
+        with pytest.raises(ValueError):
+            each.setflags(write=True)
+    del array, kept
+    with buffer.read("host") as array:
+        assert not array.flags.writeable and not array.base.flags.writeable
+        with pytest.raises(ValueError):
+            array.setflags(write=True)
+
+
+@pytest.mark.parametrize(
+    "change", [lambda array: setattr(array, "shape", (20,)), lambda array: array.setflags(write=False)]
+)
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_what_is_done_to_an_array_of_a_block_is_not_seen_in_the_next(change):
+    buffer = ones()
+    for _ in range(6):
+        with buffer.write("host") as array:
+            assert array.shape == (4, 5) and array.flags.writeable
+            change(array)
+        del array
+
+
+def test_arrays_that_are_kept_for_blocks_keep_no_copy(device):
+    buffer = ones()
+    for _ in range(3):
+        with buffer.read("host") as array, buffer.read(device) as other:
+            assert (array == 1).all() and (as_numpy(other) == 1).all()
+        del array, other
+    if device != "host":
+        buffer.discard("host")  # raises where an array keeps the copy
+    with buffer.read("host") as array:
+        assert (array == 1).all()
+    del array
+    buffer.discard_content()
+    for _ in range(3):
+        with buffer.read("host") as array:
+            assert not array.any()
+
+
+def test_a_block_that_nobody_leaves_lasts_as_long_as_its_array():
+    for blocks in range(3):
+        buffer = ones()
+        for _ in range(blocks):
+            with buffer.read("host"):
+                pass
+        array = buffer.write("host").__enter__()
+        with pytest.raises(BufferError, match="the same thread holds a write lease"):
+            buffer.read("host").__enter__()
+        array[...] = 5
+        del array
+        assert (buffer.to_numpy() == 5).all()
 
 
 # Copies and their statistics

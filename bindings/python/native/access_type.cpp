@@ -143,7 +143,7 @@ public:
             if (array_left || others_left) view = hold();
             end_lease();
             held.end();
-            if (is_numpy && array_left) array_header::set_writable(mine.array, false);
+            if (is_numpy && array_left) make_read_only(mine, held);
             if (view) held.keep_by(*std::move(view));
             if (others_left && writes) keep_to_write(held);
         }

@@ -71,10 +71,10 @@ void shown_array::show_another(nb::object array, nb::handle root) {
     std::swap(arrays[first ? 0 : 1].array, array);
 }
 
-void shown_array::keep_root(const array_pair& of_block, nb::object root, const native_memory& native) {
+void shown_array::keep_root(const array_pair& of_block, nb::handle root, const native_memory& native) {
     arrays_of_one made;
-    made.of_one = references_to(root) - 1;
-    made.root = std::move(root);
+    made.of_one = references_to(root) - 1;  // the block has one
+    made.root = nb::borrow(root);
     made.native = native;
     made.is_numpy = is_array(of_block.array);
     if (made.is_numpy) made.header = array_header(of_block.array);

@@ -55,7 +55,7 @@ public:
     void show_another(nb::object array, nb::handle root);
 
     /// Keeps what the arrays of blocks refer to. `of_block` is out, and comes back by give_back().
-    void keep_root(const array_pair& of_block, nb::object root, const native_memory& native);
+    void keep_root(const array_pair& of_block, nb::handle root, const native_memory& native);
 
     /// Takes out an array of `shape` that nobody has, for a block. It is empty where there is none.
     array_pair take(nb::handle shape);

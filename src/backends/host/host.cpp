@@ -60,7 +60,7 @@ private:
 /// just stored where both lie at the same offset of 4 KiB: a kernel that reads one array and writes another waits then.
 std::size_t next_stagger() noexcept {
     static constinit std::atomic<std::size_t> count = 0;
-    constexpr std::size_t apart = 3 * 512;  // whole sectors, for direct I/O; the eighth begins with a page again
+    constexpr std::size_t apart = 1536;  // whole sectors, for direct I/O; the eighth begins with a page again
     return count.fetch_add(1, std::memory_order_relaxed) * apart % 4096;
 }
 
