@@ -222,7 +222,8 @@ public:
     /// ("Write tracking" in the documents says how). Where writes cannot be found, all that was handed out counts as
     /// written each time. What is written where a device has newer content is a conflict: the next read of those
     /// bytes throws error(access_conflict), until mark_host_dirty, mark_device_dirty or discard says which of the two
-    /// stands. Where the host only reads the buffer (host_access::read_only), the pointer is for reading. Where the
+    /// stands. Where the host only reads the buffer (host_access::read_only), the pointer is for reading; where its
+    /// content is constant, this throws error(invalid_argument), and host() const gives one. Where the
     /// host only writes it (host_access::write_only), the pointer is for writing, and host() const is refused.
     UNIBUF_INLINED std::byte* host() {
         std::byte* const address = gate_->host_if(detail::gate::host_exposed);

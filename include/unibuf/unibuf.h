@@ -326,7 +326,8 @@ UNIBUF_C_API unibuf_status unibuf_release_after(unibuf_lease* lease, const unibu
 
 /// Gives a pointer that may be written through at any time, until unibuf_release_host or the
 /// end of the buffer. What was written is found by the next access elsewhere, and only the pages that it touched move.
-/// Where the host only reads the buffer, the pointer is for reading.
+/// Where the host only reads the buffer, the pointer is for reading; UNIBUF_INVALID_ARGUMENT where its content is
+/// constant.
 UNIBUF_C_API unibuf_status unibuf_host(unibuf_buffer* buffer, void** pointer);
 
 /// Gives a pointer for reading only, which is good as long as one of unibuf_host, and costs nothing later.

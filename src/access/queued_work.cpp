@@ -15,11 +15,12 @@ class unrecorded final : public fence::work {
 public:
     bool wait(std::chrono::nanoseconds timeout) override {
         const auto id = static_cast<std::uint8_t>(this - all().data());
+        backends::device& device = backends::device_of(space::from_id(id));
         try {
-            return backends::device_of(space::from_id(id)).record({}).wait(timeout);
-        } catch (const error& failure) {
-            if (failure.code() != error_code::device_lost) throw;
-            return true;  // the work has gone with the device
+            return device.record({}).wait(timeout);
+        } catch (const error&) {
+            if (!device.is_gone()) throw;
+            return true;  // so has the work
         }
     }
 

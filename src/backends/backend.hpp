@@ -281,6 +281,9 @@ public:
     /// Pins whole pages of the host, which outlive the result. Throws error(unsupported) where that is of no use.
     virtual std::unique_ptr<pin> pin_pages(std::span<std::byte> host);
 
+    /// Returns whether the device has gone for good, as the context that it was has been destroyed.
+    virtual bool is_gone() const noexcept { return false; }
+
     /// Throws where this thread cannot use the device, as its context is current elsewhere, or was destroyed.
     virtual void check_here() {}
 

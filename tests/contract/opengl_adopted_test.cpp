@@ -213,7 +213,9 @@ TEST_F(opengl_test, what_its_context_is_not_current_for_is_refused_and_loses_not
     }).join();
     numbers.sync_to_host();
     numbers.read_write(adopted).release();
+    auto held = numbers.read_write(adopted);
     mine.reset();
+    held.release();
     EXPECT_EQ(code_of([&] { numbers.read_write(adopted); }), error_code::device_lost);
     EXPECT_EQ(std::ranges::count(numbers.read(host), 3.0F), 1000);
     numbers.write(host)[5] = 4.0F;

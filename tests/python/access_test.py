@@ -201,6 +201,20 @@ def test_arrays_that_are_kept_for_blocks_keep_no_copy(device):
             assert not array.any()
 
 
+def test_arrays_of_very_many_buffers_are_not_all_kept():
+    program = """
+from unibuf import UnifiedBuffer
+buffers = [UnifiedBuffer(1, "uint8") for _ in range(33000)]
+for value in range(4):
+    for buffer in buffers:
+        with buffer.write("host") as array:
+            array[0] = value
+        del array
+    assert all(buffer.host[0] == value for buffer in buffers[::1000])
+"""
+    subprocess.run([sys.executable, "-c", program], check=True)
+
+
 def test_a_block_that_nobody_leaves_lasts_as_long_as_its_array():
     for blocks in range(3):
         buffer = ones()

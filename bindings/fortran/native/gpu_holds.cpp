@@ -86,7 +86,7 @@ void gpu_holds::bring(extent part) {
     }
     buffer of_part = whole_.view(part.offset, part.bytes);
     copy_view brought = of_part.copy_view(host);
-    if (pointers_out()) static_cast<void>(of_part.host());
+    if (pointers_out()) static_cast<void>(pointer_to(of_part));
     if (told) return;
     const std::lock_guard lock(mutex_);
     hosts_own_.push_back(std::move(brought));

@@ -19,6 +19,13 @@ struct extent {
     std::size_t bytes = rest;
 };
 
+/// Returns a pointer to the host's copy, which is for reading where the content is constant: Fortran's pointers do not
+/// tell the two apart.
+inline std::byte* pointer_to(buffer& of) {
+    if (of.options().access != host_access::constant) return of.host();
+    return const_cast<std::byte*>(std::as_const(of).host());
+}
+
 /// The standing holds of the device, one for each handle that it was shown, and whose turn it is with the bytes.
 ///
 /// In unibuf's own context every shader is told of: the module dispatches it. What an access of the host takes is the

@@ -87,7 +87,7 @@ extent unified::placed(extent part) const noexcept {
 std::byte* unified::host_pointer() {
     holds_->before_access();
     if (holds_->any()) holds_->turn_of_pointers();
-    return bytes_.host();
+    return pointer_to(bytes_);
 }
 
 void unified::release_host_pointers() {
@@ -96,7 +96,8 @@ void unified::release_host_pointers() {
 }
 
 std::byte* unified::read_by_pointer(extent part) {
-    std::byte* const data = bytes_.view(part.offset, part.bytes).host();
+    buffer of_part = bytes_.view(part.offset, part.bytes);
+    std::byte* const data = pointer_to(of_part);
     holds_->was_read(placed(part));
     return data;
 }
@@ -168,7 +169,7 @@ void unified::fill(const section& pattern) {
     bytes_.fill(repeated);
     if (!holds_->pointers_out()) return;
     if (holds_->any()) holds_->turn_of_pointers();
-    bytes_.host();  // pointers show what was filled, and may go on from there
+    pointer_to(bytes_);  // pointers show what was filled, and may go on from there
 }
 
 void unified::sync_to_gpu(extent part) {
@@ -219,7 +220,7 @@ native_memory unified::show_to_gpu() {
     holds_->handle_given();
     show();
     if (first && holds_->pointers_out()) {  // pointers that were given out before keep their bytes until sync_to_gpu
-        static_cast<void>(bytes_.host());
+        static_cast<void>(pointer_to(bytes_));
         holds_->turn_of_pointers();
     }
     return storage_ ? storage_->copy : shown_at_host_->native();

@@ -106,9 +106,9 @@ public:
     /// Ends the lease. The block's array is read-only from then on, where somebody still has it; arrays made from it go
     /// on as arrays of `host` and `device` do.
     void leave() {
-        if (!lease_.held()) return;
+        if (!root_.is_valid()) return;
         array_pair mine = std::move(array_);
-        const nb::object root = std::move(root_);
+        const nb::object root = std::move(root_);  // another thread that leaves the block finds none
         memory& held = *nb::inst_ptr<memory>(root);
         const bool is_numpy = held.data() != nullptr;
         // While the lease ends, another thread may get the array from a weak reference. Between two looks at these, one
@@ -127,8 +127,8 @@ public:
         }
         if (keeps_) {
             const bool is_still_kept = is_kept(root);
-            end_lease();
             if (is_numpy) make_read_only(mine, held);
+            end_lease();
             if (others_left && writes) {
                 if (is_still_kept) kept().drop();
                 keep_to_write(held);
@@ -201,12 +201,13 @@ private:
             make_writable(!read_only);
             return;
         }
+        keeps_ = keeps_ && shown_array::has_room();
+        if (!handle_) handle_.emplace(buffer().handle());
         if (!keeps_) {
             root_ = nb::cast(memory(lease_, read_only));
             make_array(where_ == host && !read_only);
             return;
         }
-        if (!handle_) handle_.emplace(buffer().handle());
         copy_view held = unlocked([&, who = kept().as_holder()] {
             copy_view result = handle_->hold_copy(where_);
             result.held_by(who);

@@ -74,6 +74,7 @@ void shown_array::show_another(nb::object array, nb::handle root) {
 void shown_array::keep_root(const array_pair& of_block, nb::handle root, const native_memory& native) {
     arrays_of_one made;
     made.of_one = references_to(root) - 1;  // the block has one
+    made.count = counted(true);
     made.root = nb::borrow(root);
     made.native = native;
     made.is_numpy = is_array(of_block.array);

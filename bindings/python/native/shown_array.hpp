@@ -4,6 +4,8 @@
 #include <nanobind/nanobind.h>
 
 #include <array>
+#include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <unibuf/unibuf.hpp>
@@ -54,6 +56,10 @@ public:
     /// Keeps another array over `root`, unless arrays over another one are kept by now.
     void show_another(nb::object array, nb::handle root);
 
+    /// Returns whether the process may keep more arrays for blocks: each takes about a kilobyte, and programs have very
+    /// many buffers.
+    static bool has_room() noexcept { return counted::number.load(std::memory_order_relaxed) < most_kept; }
+
     /// Keeps what the arrays of blocks refer to. `of_block` is out, and comes back by give_back().
     void keep_root(const array_pair& of_block, nb::handle root, const native_memory& native);
 
@@ -69,6 +75,26 @@ public:
     }
 
 private:
+    static constexpr std::size_t most_kept = 32'768;
+
+    /// Counts the roots that are kept for blocks.
+    class counted {
+    public:
+        counted() noexcept = default;
+        explicit counted(bool counts) noexcept : counts_(counts) { number += counts ? 1 : 0; }
+        counted(counted&& other) noexcept : counts_(std::exchange(other.counts_, false)) {}
+        counted& operator=(counted&& other) noexcept {
+            std::swap(counts_, other.counts_);
+            return *this;
+        }
+        ~counted() { number -= counts_ ? 1 : 0; }
+
+        static inline std::atomic<std::size_t> number = 0;
+
+    private:
+        bool counts_ = false;
+    };
+
     struct arrays_of_one {
         std::array<array_pair, 2> arrays;
         std::array<std::uint32_t, 2> threads{};  // that each array was given to, where it is one thread's
@@ -78,6 +104,7 @@ private:
         bool is_numpy = false;
         bool lists_events = false;
         Py_ssize_t of_one = 0;  // references to the root that each array has
+        counted count;
 
         bool any() const noexcept { return root.is_valid() || arrays[0].array.is_valid(); }
         bool is_free(const array_pair& which) const noexcept;

@@ -34,6 +34,7 @@ public:
     void when_possible(std::function<void()> job) noexcept override;
     void check_alive() const override;
     void check_can_run() override;
+    bool is_gone() const noexcept override { return lost_; }
     bool here() const noexcept override;
     std::shared_ptr<void> keeps_objects() override;
 

@@ -35,6 +35,9 @@ public:
     /// Throws error(device_lost) where no job is done any more.
     virtual void check_alive() const = 0;
 
+    /// Returns whether it is known that no job is done any more, as the context was destroyed.
+    virtual bool is_gone() const noexcept { return false; }
+
     /// Throws what run() would throw before it does a job.
     virtual void check_can_run() {}
 

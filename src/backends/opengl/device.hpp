@@ -18,6 +18,7 @@ public:
     memory_info memory_now() override;
     std::unique_ptr<memory> allocate(const allocation_request& what) override;
     std::unique_ptr<memory> allocate_visible(const allocation_request& what) override;
+    bool is_gone() const noexcept override { return context_->is_gone(); }
     void check_here() override { context_->check_can_run(); }
     std::uint64_t identify(queue on) override;
     fence record(queue on) override;
