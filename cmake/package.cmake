@@ -33,6 +33,9 @@ install(DIRECTORY include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(FILES ${PROJECT_BINARY_DIR}/unibuf-config.cmake ${PROJECT_BINARY_DIR}/unibuf-config-version.cmake
         DESTINATION ${config_dir})
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+# What lets containers find writes: docs/write-tracking.md.
+install(FILES packaging/containers/unibuf.json DESTINATION ${CMAKE_INSTALL_DATADIR}/unibuf/containers)
+install(PROGRAMS packaging/containers/allow_userfaultfd.py DESTINATION ${CMAKE_INSTALL_DATADIR}/unibuf/containers)
 
 # What was left out is said last.
 get_property(left_out GLOBAL PROPERTY unibuf_left_out)

@@ -38,7 +38,9 @@ void work_list::add(const queued_work& queued, work added) noexcept {
     table_->by_range.add(made);
 }
 
-/// Returns whether work that is queued now is done later than older work, and keeps others from as much.
+/// Returns whether work that is queued now is done later than older work, and keeps others from as much. It is so on a
+/// queue without order, too: the end of a lease there is a marker behind all that is on the queue, and what unibuf
+/// queues itself is in an order of its own.
 bool work_list::covers(const queued_work& queued, const work& added, const queued_work& older,
                        const work& before) noexcept {
     const bool of_program = !before.transfer && !added.transfer && !before.unordered && !added.unordered;

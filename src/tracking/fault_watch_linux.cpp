@@ -8,6 +8,7 @@
 #include <array>
 #include <cerrno>
 #include <csignal>
+#include <cstdio>
 #include <cstring>
 #include <iterator>
 #include <new>
@@ -90,6 +91,12 @@ fault_watch& fault_watch::instance() {
 }
 
 fault_watch::fault_watch() {
+    // Whoever runs the program may have set the variable, and not who wrote it.
+    std::fputs(
+        "unibuf: UNIBUF_TRACKING is signal: read(2) and other system calls fail with EFAULT where host pointers are "
+        "out. "
+        "Take a lease for writing at the host, or an io_view, of what they are to write\n",
+        stderr);
     // A thread of the parent may have had the notes, but none was adding pages: see add().
     ::pthread_atfork(nullptr, nullptr, [] {
         instance().forget_all();

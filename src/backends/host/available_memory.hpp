@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
 #include <string>
 
 #include "unibuf/space.hpp"
@@ -18,12 +17,13 @@ struct available {
 available available_memory();
 
 /// Returns `machine`, within the memory limits of the cgroups that this process is in, of version 2 or 1: the least
-/// wins. In `root` are the folders "proc" and "sys". What is missing there, or makes no sense, limits nothing.
-available within_cgroups(const memory_info& machine, const std::filesystem::path& root);
+/// wins. In the folder `root` are "proc" and "sys"; an empty name stands for the system's. What is missing there, or
+/// makes no sense, limits nothing.
+available within_cgroups(const memory_info& machine, const std::string& root);
 
 /// Returns how many bytes the host can give at all, also by swapping; the largest number where it does not say.
 /// Software drivers take what is asked and write to it at once: past this the system would end the process. `root` is
 /// as above.
-std::uint64_t host_memory_left(const std::filesystem::path& root = "/");
+std::uint64_t host_memory_left(const std::string& root = "");
 
 }  // namespace unibuf::backends
