@@ -170,6 +170,9 @@ public:
     std::uint64_t id() const noexcept;  // never used twice in a process
     const buffer_options& options() const noexcept;
 
+    /// Returns whether the handle has all bytes of the buffer.
+    bool is_whole() const noexcept { return !rectangle_ && bytes_ == gate_->bytes; }
+
     /// Returns whether nothing else keeps the buffer: no other handle, host_view or copy_view. The answer is a
     /// snapshot.
     bool is_only_handle() const noexcept;
@@ -352,6 +355,11 @@ public:
     // what the two above do.
     void copy_from(std::span<const std::byte> data, space where, std::size_t offset = 0);
     void copy_to(std::span<std::byte> data, space where, std::size_t offset = 0) const;
+
+    /// Copies a part for those who read a value now and then. Where a device has the part, and the host has not, it
+    /// goes past the host's copy, as above. The whole buffer goes by the host's copy, which is current then; so does
+    /// what is copied for the second time though nobody has written the buffer since.
+    void copy_value_to(std::span<std::byte> data, std::size_t offset = 0) const;
 
     /// Returns a space where all bytes of the handle are current: the host if it is one, else a device; the host, too,
     /// where no space has all of them. copy_to at that space moves no byte that lies elsewhere.

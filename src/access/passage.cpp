@@ -280,6 +280,7 @@ void plan_for(const guarded& state, const access_request& request, const region&
 }
 
 void now_written(guarded& state, const promise& in, const region& part, space where) noexcept {
+    state.note_write();
     coherence::wrote(in, part, where.id());
     if (state.any_exposed && where != host) state.writes()->device_has_written(part);
     state.copies.find(where.id())->untouched = false;

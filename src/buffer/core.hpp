@@ -66,6 +66,7 @@ struct seldom_used {
     std::unique_ptr<pool_tag> pooled;             // null where the buffer belongs to no pool
     void (*forget_names)(const core&) = nullptr;  // set where the registry may know the buffer
     std::unique_ptr<process::peers> peers;        // null where no other process can have the host's copy
+    std::vector<region> read_once;                // by value, since the last write: see buffer::copy_value_to
     std::uint64_t publications = 0;
     std::uint64_t fence_waits = 0;
     std::uint64_t evictions = 0;
@@ -107,6 +108,11 @@ struct guarded {
 
     /// Notes that an access has sent what it was to send, where contents are compared by digest.
     void end_sending() noexcept;
+
+    /// Notes that the content is another one than it was.
+    void note_write() noexcept {
+        if (seldom) seldom->read_once.clear();
+    }
 
     /// Returns the processes that have the host's copy too, or null.
     process::peers* peers() const noexcept { return seldom ? seldom->peers.get() : nullptr; }

@@ -340,6 +340,12 @@ void buffer::copy_to(std::span<std::byte> data, space where, std::size_t offset)
     if (!detail::copy_out(core_of(gate_), request, data.data())) copy_to(data, offset);
 }
 
+void buffer::copy_value_to(std::span<std::byte> data, std::size_t offset) const {
+    if ((is_whole() && data.size() == bytes_) || data.empty() || gate_->is_current_at(unibuf::host.id()))
+        return copy_to(data, offset);
+    copy_to(data, detail::place_of_value(core_of(gate_), part(offset, data.size())), offset);
+}
+
 space buffer::current_at() const {
     if (gate_->is_current_at(unibuf::host.id())) return unibuf::host;
     return detail::current_at(core_of(gate_), part(0, rest));

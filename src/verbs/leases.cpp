@@ -78,6 +78,7 @@ void end_lease_with(core& of, std::uint64_t ticket, work left) {
         const hold ended = locked->holds.end(number);
         record_end(*locked, ended);
         if (ended.opened) end_kernel_write(*locked, ended.part);
+        if (ended.what != access::read) locked->note_write();
         if (!left.done.native()) return;
         locked->holds.work().add({.part = ended.part, .where = ended.where.id(), .writes = ended.what != access::read},
                                  std::move(left));
@@ -90,6 +91,7 @@ void end_by_lock(gate& of, std::uint64_t ticket) noexcept {
         record_end(*locked, ended);
         if (ended.opened) end_kernel_write(*locked, ended.part);
         const bool writes = ended.what != access::read;
+        if (writes) locked->note_write();
         if (!queue_work_of(*locked, ended.where, ended.part, writes, ended.on)) locked.lease_leaves_nothing();
     });
 }

@@ -2,6 +2,9 @@
 // copy.
 #include "verbs/past_host.hpp"
 
+#include <algorithm>
+#include <vector>
+
 #include "access/counts.hpp"
 #include "access/joint_passage.hpp"
 #include "access/letting_go.hpp"
@@ -138,6 +141,19 @@ space current_at(core& of, const region& part) {
     coherence::for_each_space(complete, [&](coherence::space_id each) {
         if (found == host && each != host_as_device.id()) found = space::from_id(each);
     });
+    return found;
+}
+
+space place_of_value(core& of, const region& part) {
+    constexpr std::size_t most = 4;
+    const space found = current_at(of, part);
+    if (found == host) return host;
+    const lock locked(of);
+    if (locked->holds.any_standing()) return host;  // a device that may write at any time is asked to pause then
+    std::vector<region>& read_once = locked->with_seldom_used().read_once;
+    if (std::ranges::find(read_once, part) != read_once.end()) return host;
+    if (read_once.size() == most) read_once.erase(read_once.begin());
+    read_once.push_back(part);
     return found;
 }
 

@@ -16,4 +16,7 @@ bool copy_in(core& of, const access_request& request, const std::byte* from);
 /// Returns a space where all of `part` is current: the host where it is one, and where there is none.
 space current_at(core& of, const region& part);
 
+/// Returns where to copy a value from: current_at(), but the host from the second time on, until the buffer is written.
+space place_of_value(core& of, const region& part);
+
 }  // namespace unibuf::detail

@@ -461,3 +461,37 @@ def test_arrays_of_pyopencl(default_device):
             del array
         exported = view.opencl(0)
         assert exported.nbytes == view.nbytes and exported.pyopencl().strides == view.strides
+
+
+VALUES = {
+    "to_numpy": lambda part: part.to_numpy(),
+    "copy": lambda part: part.copy(),
+    "copy_to": lambda part: _copied_to(part),
+    "tolist": lambda part: np.array(part.tolist()),
+    "item": lambda part: np.array([part.item(at) for at in range(part.size)]).reshape(part.shape),
+}
+
+
+def _copied_to(part):
+    out = np.empty(part.shape, part.dtype)
+    part.copy_to(out)
+    return out
+
+
+@pytest.mark.parametrize("values", VALUES)
+@pytest.mark.parametrize("index", [np.s_[4], np.s_[:, 5], np.s_[2:4, 1:3], np.s_[3, 2]])
+def test_values_of_a_part_leave_the_host_as_it_is(values, index):
+    buffer, content = grid()
+    with buffer.read_write("debug:0") as memory:
+        del memory
+    before = buffer.statistics.bytes_moved
+    part = buffer.view[index]
+    found = VALUES[values](part)
+    assert np.array_equal(found.reshape(part.shape), content[index])
+    if values != "item" or part.size == 1:
+        assert buffer.statistics.bytes_moved - before == part.nbytes
+        assert buffer.state is unibuf.BufferState.DEVICE_DIRTY
+    assert np.array_equal(VALUES[values](buffer.view[index]).reshape(part.shape), content[index])
+    before = buffer.statistics.bytes_moved
+    assert np.array_equal(part.host, content[index])
+    assert buffer.statistics.bytes_moved == before, "the second reading has brought them"

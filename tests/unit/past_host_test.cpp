@@ -47,6 +47,44 @@ TEST_F(past_host, bytes_are_copied_out_and_no_copy_is_made_at_the_host) {
     EXPECT_EQ(tried_.current_at(), there_);
 }
 
+TEST_F(past_host, a_value_of_a_part_comes_to_the_host_when_it_is_asked_for_again) {
+    const auto write_all = [&](unsigned char value) { kernel_write(tried_.write(there_).native(), 0, of(size, value)); };
+    bytes got(16);
+    write_all(3);
+    for (std::size_t offset = 0; offset != 48; offset += 16) tried_.copy_value_to(got, offset);
+    EXPECT_EQ(got, of(16, 3));
+    EXPECT_FALSE(has_copy(tried_, host));
+    write_all(4);
+    tried_.copy_value_to(got, 16);
+    EXPECT_EQ(got, of(16, 4));
+    EXPECT_FALSE(has_copy(tried_, host)) << "it was written since, though the directory knew nothing new of that";
+    tried_.view(16, 16).copy_value_to(got);
+    EXPECT_TRUE(tried_.view(16, 16).current_at() == host && tried_.current_at() == there_);
+    const std::uint64_t before = moved(tried_, there_, host);
+    tried_.copy_value_to(got, 16);
+    EXPECT_EQ(moved(tried_, there_, host), before);
+    bytes whole(size);
+    tried_.copy_value_to(whole);
+    EXPECT_EQ(whole, of(size, 4));
+    EXPECT_EQ(tried_.current_at(), host);
+}
+
+TEST_F(past_host, only_the_last_parts_whose_values_were_taken_are_known) {
+    tried_.write(there_).release();
+    bytes got(8);
+    for (std::size_t round = 0; round != 2; ++round) {
+        for (std::size_t offset = 0; offset != 40; offset += 8) tried_.copy_value_to(got, offset);
+    }
+    EXPECT_FALSE(has_copy(tried_, host)) << "five parts by turns";
+}
+
+TEST_F(past_host, a_value_under_a_standing_hold_is_taken_where_its_device_pauses) {
+    const standing_hold hold = tried_.bind(there_, access::read_write);
+    bytes got(8);
+    tried_.copy_value_to(got);
+    EXPECT_TRUE(has_copy(tried_, host));
+}
+
 TEST_F(past_host, bytes_are_copied_in_and_are_newest_there) {
     tried_.copy_from(of(size, 1));
     tried_.read(there_).release();

@@ -59,33 +59,6 @@ PyMethodDef block_method(const char* name, const char* text) {
             text};
 }
 
-/// Returns the rows `offset` to `offset + count` of the first axis as the first of them and the one behind.
-nb::object rows(nb::handle self, const call_arguments& arguments) {
-    nb::handle offset, count = none;
-    arguments.take("O|O:view", {"offset", "count"}, offset, count);
-    typed_buffer& of = self_of(self);
-    if (!PyIndex_Check(offset.ptr())) {
-        throw nb::type_error(
-            nb::str("view takes the number of its first row, and a count of rows, or an index, view[1:3]; "
-                    "{!r} was given: arrays have views of other dtypes, `host.view(dtype)`")
-                .format(offset)
-                .c_str());
-    }
-    const access_options asked = range_of(offset, count, 1);
-    if (PyTuple_Size(of.shape().ptr()) == 0) {
-        throw error(error_code::invalid_argument, "a buffer without axes has no views");
-    }
-    const auto extent = nb::cast<std::size_t>(of.shape()[0]);
-    const std::size_t left = asked.offset <= extent ? extent - asked.offset : 0;
-    const std::size_t taken = asked.count == rest ? left : asked.count;
-    if (asked.offset > extent || taken > left) {
-        throw error(error_code::out_of_range, nb::str("{} rows from row {} on were asked for of a buffer with {}")
-                                                  .format(taken, asked.offset, extent)
-                                                  .c_str());
-    }
-    return nb::make_tuple(asked.offset, asked.offset + taken);
-}
-
 /// Makes `where` current. Where the buffer has no copy yet, it gets one, as by any first access.
 void sync(typed_buffer& self, space where, nb::handle offset, nb::handle count) {
     const access_options range = self.part(offset, count);
@@ -215,7 +188,6 @@ PyMethodDef methods[] = {
         "read_write",
         "read_write($self, space=None, stream=None, *, offset=0, count=None, timeout=None)\n--\n\n"
         "The right to do both."),
-    method<rows>("_rows", "_rows($self, offset, count=None)\n--\n\n"),
     method<sync_to_host>("sync_to_host",
                          "sync_to_host($self, offset=0, count=None)\n--\n\n"
                          "Makes the host current."),

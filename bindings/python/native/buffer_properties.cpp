@@ -80,6 +80,10 @@ PyGetSetDef properties[] = {
         "nbytes", "The size in bytes.", "`nbytes` of a buffer stays as it was made"),
     read_only<[](typed_buffer& of) { return PyLong_FromSize_t(of.size_bytes() / of.element().bytes); }>(
         "size", "The number of elements.", "`size` of a buffer stays as it was made"),
+    {"view", [](PyObject* self, void*) { return guarded([&] { return make_views(self).release().ptr(); }); }, nullptr,
+     "Other handles of the same buffer, with its copies and its state: `view(offset, count)` has rows `offset` to\n"
+     "`offset + count` of the first axis; `view[2:10, ::2]` has what an array has by that index.",
+     nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr}};
 
 }  // namespace

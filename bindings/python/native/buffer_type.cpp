@@ -3,7 +3,6 @@
 
 #include <new>
 #include <utility>
-#include <vector>
 
 #include "bytes_of_object.hpp"
 #include "imported.hpp"
@@ -27,45 +26,9 @@ void copy_bytes_from(typed_buffer& self, nb::handle source, nb::handle offset, n
 void copy_bytes_to(typed_buffer& self, nb::handle target, nb::handle offset, nb::handle at) {
     const bytes_of_object data(target, PyBUF_WRITABLE);
     const access_options range = range_of(offset, nb::none(), self.element().bytes);
+    if (at.is_none()) return self.access([&](unibuf::buffer& of) { of.copy_value_to(data.span(), range.offset); });
     const space where = named_space_of(at);
     self.access([&](unibuf::buffer& of) { of.copy_to(data.span(), where, range.offset); });
-}
-
-/// Returns the handle to the array that `of` is a rectangle of, or to all of it.
-unibuf::buffer& array_of(typed_buffer& of) { return of.rectangle() ? of.rectangle()->array : of.bytes(); }
-
-/// Returns whether the buffer is a rectangle that `which` tells, or all of an array where that is None.
-bool is_still(typed_buffer& of, nb::handle which) {
-    return of.rectangle() ? of.rectangle()->which.is(which) : which.is_none();
-}
-
-// Each returns None where the buffer is not `within` any more, as others have called free().
-
-/// Makes a handle to elements of that array that follow each other, from the byte `offset` on.
-nb::object range(nb::pointer_and_handle<typed_buffer> self, std::size_t offset, nb::object shape, nb::handle within) {
-    typed_buffer& of = *self.p;
-    if (!is_still(of, within)) return nb::none();
-    std::size_t bytes = of.element().bytes;
-    for (const nb::handle extent : shape) bytes *= nb::cast<std::size_t>(extent);
-    return make_buffer(self.h.type(), array_of(of).view(bytes ? offset : 0, bytes), of.element(), std::move(shape));
-}
-
-/// Makes a handle to a rectangle of that array, which `which` tells as unibuf._rectangles does.
-nb::object rectangle(nb::pointer_and_handle<typed_buffer> self, nb::object which, nb::object shape, nb::object strides,
-                     nb::handle within) {
-    typed_buffer& of = *self.p;
-    if (!is_still(of, within)) return nb::none();
-    std::vector<std::size_t> extents;
-    std::vector<slice> along;
-    for (const nb::handle extent : nb::object(which[0])) extents.push_back(nb::cast<std::size_t>(extent));
-    for (const nb::handle each : nb::object(which[1])) {
-        along.push_back(
-            {nb::cast<std::size_t>(each[0]), nb::cast<std::size_t>(each[1]), nb::cast<std::size_t>(each[2])});
-    }
-    unibuf::buffer& array = array_of(of);
-    unibuf::buffer made = array.view(unibuf::shape::of(extents), of.element().bytes, along);
-    return make_buffer(self.h.type(), std::move(made), of.element(), std::move(shape),
-                       rectangle_of_array{array.view(0, rest), std::move(which), std::move(strides)});
 }
 
 }  // namespace
@@ -105,16 +68,26 @@ void define_buffer(nb::module_& in) {
         .def(
             "_options", [](const typed_buffer& self) { return options_as_dict(self.options()); }, nb::lock_self())
         .def_prop_ro(
+            "strides",
+            [](const typed_buffer& self) {
+                nb::object result = self.strides();
+                return result.is_none() ? array_part::whole(self.shape()).strides(self.element().bytes) : result;
+            },
+            nb::lock_self(),
+            "The bytes from one element to the next, for each axis: row-major, unless this is a rectangle.")
+        .def_prop_ro(
             "_strides", [](const typed_buffer& self) { return self.strides(); }, nb::lock_self())
         .def_prop_ro(
-            "_rectangle", [](typed_buffer& self) { return self.rectangle() ? self.rectangle()->which : nb::none(); },
-            nb::lock_self())
-        .def_prop_ro(
             "_has_steps", [](const typed_buffer& self) { return self.has_steps(); }, nb::lock_self())
-        .def("_make_range", range, "offset"_a, "shape"_a, "within"_a.none(), nb::lock_self())
-        .def("_make_rectangle", rectangle, "which"_a, "shape"_a, "strides"_a, "within"_a.none(), nb::lock_self())
         .def("_copy_bytes_from", copy_bytes_from, "source"_a, "offset"_a = 0, "at"_a = "host", nb::lock_self())
-        .def("_copy_bytes_to", copy_bytes_to, "target"_a, "offset"_a = 0, "at"_a = "host", nb::lock_self())
+        .def("_copy_bytes_to", copy_bytes_to, "target"_a, "offset"_a = 0, "at"_a.none() = "host", nb::lock_self())
+        .def_prop_ro(
+            "_is_elsewhere",
+            [](typed_buffer& self) {
+                return !self.bytes().is_whole() &&
+                       self.access([](const unibuf::buffer& of) { return of.current_at() != host; });
+            },
+            nb::lock_self(), "Whether it is a part that a device has, and the host has not.")
         .def(
             "_current_at",
             [](typed_buffer& self) {

@@ -43,6 +43,7 @@ NB_MODULE(_native_once, in) {
     memory::define(in);
     define_buffer(in);
     define_plain_properties(in);
+    define_views(in);
     define_access(in);
     define_standing(in);
     define_pool(in);

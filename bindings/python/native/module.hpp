@@ -16,6 +16,7 @@ namespace nb = nanobind;
 // These add classes and functions to the module.
 void define_buffer(nb::module_& in);
 void define_plain_properties(nb::module_& in);
+void define_views(nb::module_& in);
 void define_access(nb::module_& in);
 void define_standing(nb::module_& in);
 void define_pool(nb::module_& in);
@@ -39,6 +40,9 @@ nb::object make_buffer(nb::handle type, unibuf::buffer bytes, element_type eleme
 /// Returns what makes a Buffer, and its methods. They are made without nanobind, as its properties are; unibuf._base
 /// states their types, as the stub of this module cannot.
 PyType_Slot* buffer_methods();
+
+/// Makes the Views of the buffer `of`.
+nb::object make_views(nb::handle of);
 
 /// Makes an Access of the buffer `of`. What is not given is null, but for the space and the stream, which are None.
 nb::object make_block(nb::handle of, access what, nb::handle where, nb::handle offset, nb::handle count,

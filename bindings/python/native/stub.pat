@@ -4,6 +4,8 @@ unibuf._native.Access.__getattribute__:
 
 unibuf._native.Access.__getitem__:
 
+unibuf._native.Views.__.*__:
+
 unibuf._native.StandingHold.resume:
     def resume(self) -> None:
         \doc

@@ -14,6 +14,7 @@
 #include <unibuf/unibuf.hpp>
 #include <utility>
 
+#include "array_part.hpp"
 #include "element_type.hpp"
 #include "memory.hpp"
 #include "shown_array.hpp"
@@ -33,7 +34,7 @@ space device_of_calls();
 /// What a handle to a rectangle was made of.
 struct rectangle_of_array {
     unibuf::buffer array;
-    nb::object which;    // the tuple that unibuf._rectangles makes
+    array_part which;
     nb::object strides;  // in bytes
 };
 

@@ -68,6 +68,11 @@ class ArrayBuffer(BufferBase[T], ArrayOperators):
     """The part of UnifiedBuffer that arrays have, too."""
 
     __slots__ = ()
+
+    if TYPE_CHECKING:
+
+        def to_numpy(self) -> NDArray[T]: ...
+
     __hash__ = object.__hash__  # by identity, as `==` compares elements
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, out: Any = (), **options: Any) -> Any:
@@ -131,6 +136,10 @@ class ArrayBuffer(BufferBase[T], ArrayOperators):
             with block as array:
                 return array
 
+    def _value(self) -> NDArray[T]:
+        """An array for whoever takes what is in it and drops it: that of a part need not come to the host to stay."""
+        return self.to_numpy() if self._is_elsewhere else self._array_to_read()
+
     def __format__(self, form: str) -> str:
         return super().__format__(form) if self.shape else format(self._array_to_read(), form)
 
@@ -187,15 +196,15 @@ class ArrayBuffer(BufferBase[T], ArrayOperators):
 
     def copy(self) -> NDArray[T]:
         """The content as an array of its own, of the host. copy.copy() makes a buffer."""
-        return self._array_to_read().copy()
+        return self.to_numpy() if self._is_elsewhere else self._array_to_read().copy()
 
     def item(self, *index: Any) -> Any:
         """One element, as a Python object."""
-        return self._array_to_read().item(*index)
+        return self._value().item(*index)
 
     def tolist(self) -> Any:
         """The elements, as Python objects in lists of lists."""
-        return self._array_to_read().tolist()
+        return self._value().tolist()
 
     def __repr__(self) -> str:
         about = super().__repr__()

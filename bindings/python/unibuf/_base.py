@@ -3,95 +3,34 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, cast
-from weakref import ref
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
 import numpy as np
 
 from . import _native
-from ._rectangles import follow_each_other, row_major, whole
 from .errors import BufferNotAllocatedError, InvalidArgumentError
 from .placement import Placement
 from .state import BufferState
 from .statistics import Statistics, from_native
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import NDArray
     from typing_extensions import Self
-
-    from ._rectangles import Rectangle
 
 T = TypeVar("T", bound=np.generic)
 
 READ, WRITE, READ_WRITE = 1, 2, 3  # what an access does, as the native module numbers it
 
 
-B = TypeVar("B", bound="BufferBase[Any]")
-_NO_ROW: Any = None  # is refused, in words of its own
+if TYPE_CHECKING:
+    B = TypeVar("B", bound="BufferBase[Any]")
 
+    class Views(_native.Views, Generic[B]):
+        """The native class, with its types."""
 
-def _nothing() -> None:
-    return None
-
-
-class Views(Generic[B]):
-    """What `view` of a buffer is: a call makes a view of rows, an index one of a rectangle."""
-
-    __slots__ = ("_made", "_of")
-
-    def __init__(self, of: B) -> None:
-        self._of = of
-        # The last index, and what it has made, where that is still there.
-        self._made: tuple[Any, Callable[[], B | None]] = None, _nothing
-
-    def __call__(self, offset: int = _NO_ROW, count: int | None = None) -> B:
-        """Rows `offset` to `offset + count` of the first axis. Raises OutOfRangeError."""
-        of = self._of
-        first, behind = of._rows(offset, count)
-        if of._rectangle is not None:
-            return self[first:behind]
-        shape = of.shape
-        row_bytes = of.nbytes // shape[0] if shape[0] else 0
-        return cast("B", of._make_range(first * row_bytes, (behind - first, *shape[1:]), None))
-
-    def __getitem__(self, index: Any) -> B:
-        """The elements that an array has by that index: of ints, slices with steps of 1 or more, and `...`. Only their
-        bytes move, and exclude others. Raises IndexError and TypeError as arrays do, and ValueError for other steps."""
-        of, itemsize = self._of, self._of.dtype.itemsize
-        made: B | None = None
-        while made is None:  # again where another thread has called free() meanwhile: no rectangle of an array is left
-            within = of._rectangle
-            found = (within or whole(of.shape)).indexed(index)
-            shape, strides = found.shape, found.strides(itemsize)
-            if follow_each_other(shape, strides, itemsize):
-                made = of._make_range(found.offset(itemsize), shape, within)
-            else:
-                made = of._make_rectangle(found, shape, strides, within)
-        self._made = index, ref(made)
-        return made
-
-    def __setitem__(self, index: Any, value: Any) -> None:
-        """As `b[index] = value`, but that only the bytes of the view move. What `b.view[index] += 1` assigns has been
-        computed into the view already: it is the view that this very index has made."""
-        last, made = self._made
-        view = made() if last is index else None
-        if view is None or view is not value or view.id != self._of.id:
-            self[index].host[...] = value
-
-    def __delitem__(self, index: Any) -> None:
-        del self._of[index]
-
-    if not TYPE_CHECKING:
-
-        def __getattr__(self, name: str) -> Any:
-            is_of_view = not name.startswith("_") and hasattr(type(self._of), name)
-            hint = f": it takes an index, and its result has {name!r}: view[:].{name}" if is_of_view else ""
-            raise AttributeError(f"`view` of a buffer has no attribute {name!r}{hint}")
-
-    def __repr__(self) -> str:
-        return f"<views of {self._of!r}>"
+        def __call__(self, offset: int, count: int | None = None) -> B: ...
+        def __getitem__(self, index: Any) -> B: ...
+        def __setitem__(self, index: Any, value: Any) -> None: ...
 
 
 class BufferBase(_native.Buffer, Generic[T]):
@@ -119,6 +58,10 @@ class BufferBase(_native.Buffer, Generic[T]):
         def nbytes(self) -> int: ...
         @property
         def size(self) -> int: ...
+        @property
+        def view(self) -> Views[Self]: ...
+        @property
+        def strides(self) -> tuple[int, ...]: ...
         def __init__(self, *_: Any, **__: Any) -> None: ...
         def __buffer__(self, flags: int, /) -> memoryview: ...
         def sync_to_host(self, offset: int = 0, count: int | None = None) -> None: ...
@@ -139,17 +82,11 @@ class BufferBase(_native.Buffer, Generic[T]):
         @property
         def _has_steps(self) -> bool: ...
         @property
-        def _rectangle(self) -> Rectangle | None: ...
-        def _rows(self, offset: int, count: int | None = None) -> tuple[int, int]: ...
-        # Both return None where `within` is not what the buffer is a rectangle of any more.
-        def _make_range(self, offset: int, shape: tuple[int, ...], within: Rectangle | None) -> Self | None: ...
-        def _make_rectangle(
-            self, which: Rectangle, shape: tuple[int, ...], strides: tuple[int, ...], within: Rectangle | None
-        ) -> Self | None: ...
+        def _is_elsewhere(self) -> bool: ...
         def _fill(self, pattern: bytes, at: str | None = None) -> None: ...
         def _options(self) -> dict[str, Any]: ...
         def _copy_bytes_from(self, source: Any, offset: int = 0, at: str = "host") -> None: ...
-        def _copy_bytes_to(self, target: Any, offset: int = 0, at: str = "host") -> None: ...
+        def _copy_bytes_to(self, target: Any, offset: int = 0, at: str | None = "host") -> None: ...
         def _current_at(self) -> str: ...
         def _statistics(self) -> dict[str, Any]: ...
         def _hold(self, space: str) -> _native.Memory: ...
@@ -166,17 +103,6 @@ class BufferBase(_native.Buffer, Generic[T]):
         raise ValueError(
             "elements of a buffer cannot be deleted, nor can those of an array: numpy.delete makes another"
         )
-
-    @property
-    def view(self) -> Views[Self]:
-        """Other handles of the same buffer, with its copies and its state: `view(offset, count)` has rows `offset` to
-        `offset + count` of the first axis; `view[2:10, ::2]` has what an array has by that index."""
-        return Views(self)
-
-    @property
-    def strides(self) -> tuple[int, ...]:
-        """The bytes from one element to the next, for each axis: row-major, unless this is a rectangle."""
-        return self._strides or row_major(self.shape, self.dtype.itemsize)
 
     @property
     def ndim(self) -> int:

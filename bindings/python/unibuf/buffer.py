@@ -300,7 +300,7 @@ class UnifiedBuffer(ArrayBuffer[T]):
         if out.shape != self.shape:
             raise InvalidArgumentError(f"a buffer of {self.shape} was to be copied into an array of shape {out.shape}")
         if self._takes_bytes_of(out) and out.flags.writeable:
-            self._copy_bytes_to(bytes_of(out))
+            self._copy_bytes_to(bytes_of(out), at=None)
         else:
             with self.read("host") as array:
                 np.copyto(out, array, casting="same_kind")
