@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""container_profile.py FOLDER: the profiles of packaging/containers: the one that is shipped, and what its script makes."""
+"""container_profile.py FOLDER: the profiles of packaging/containers, the shipped one and what its script makes."""
 
 import errno
 import json
@@ -25,7 +25,7 @@ def run(script, file):
 
 
 def refuses(profile, name, first):
-    """Returns the error that the call gets with its first argument; None where it is allowed. Later rules change nothing."""
+    """Returns the error that the call gets with its first argument; None where it is allowed."""
     for rule in profile["syscalls"]:
         masked = [(each["value"], each.get("valueTwo"), each["op"]) for each in rule.get("args", [])]
         assert all(op in ("SCMP_CMP_MASKED_EQ", "SCMP_CMP_EQ") for _, _, op in masked), rule

@@ -48,7 +48,9 @@ TEST_F(past_host, bytes_are_copied_out_and_no_copy_is_made_at_the_host) {
 }
 
 TEST_F(past_host, a_value_of_a_part_comes_to_the_host_when_it_is_asked_for_again) {
-    const auto write_all = [&](unsigned char value) { kernel_write(tried_.write(there_).native(), 0, of(size, value)); };
+    const auto write_all = [&](unsigned char value) {
+        kernel_write(tried_.write(there_).native(), 0, of(size, value));
+    };
     bytes got(16);
     write_all(3);
     for (std::size_t offset = 0; offset != 48; offset += 16) tried_.copy_value_to(got, offset);
