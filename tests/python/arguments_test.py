@@ -97,7 +97,12 @@ def test_of_a_buffer(buffer, words, call):
 def test_an_access_is_no_array(buffer):
     access = buffer.read("host")
     refused(AttributeError, "no attribute 'sum'; an access is no array: `with buffer.read", lambda: access.sum())
-    assert not hasattr(access, "__array__") and not hasattr(access, "shape")
+    assert not hasattr(access, "shape")
+    for use in (
+        np.asarray, np.sum, lambda it: np.add(it, 1), lambda it: it + 1, lambda it: np.ones(12) * it,
+        lambda it: buffer - it, buffer.copy_from,
+    ):  # fmt: skip
+        refused(TypeError, "", lambda use=use: use(access))
     with pytest.raises(TypeError):
         iter(access)
     with access as array:

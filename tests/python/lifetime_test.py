@@ -306,3 +306,19 @@ def test_an_exit_while_daemon_threads_are_busy_is_silent(call):
         program = BUSY.format(call=call)
         done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
         assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_memory_info_is_within_the_limit():
+    accelerator = unibuf.get_accelerator("debug:0")
+    before = accelerator.memory
+    limit = before.held + (1 << 20)
+    buffer = UnifiedBuffer(1 << 16, np.uint8).fill(1)
+    unibuf.limit_memory("debug:0", limit)
+    try:
+        assert accelerator.get_memory_info() == (limit - accelerator.memory.held, limit)
+        buffer.read("debug:0").__enter__()
+        assert accelerator.memory.held > before.held
+        assert accelerator.get_memory_info() == (limit - accelerator.memory.held, limit)
+    finally:
+        unibuf.limit_memory("debug:0", None)
+    assert accelerator.get_memory_info()[1] == before.total

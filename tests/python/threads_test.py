@@ -344,6 +344,27 @@ def test_the_event_loop_goes_on(device):
     assert (as_numpy(buffer.device) == 1).all()
 
 
+def test_who_ends_the_waits_may_need_a_thread_of_the_executor(device):
+    buffer = UnifiedBuffer(N)
+
+    async def main():
+        thread, done = blocked(buffer)
+        waits = [asyncio.create_task(buffer.ensure_on_device()) for _ in range(40)]
+        await asyncio.sleep(0.05)
+        await asyncio.wait_for(asyncio.to_thread(done.set), 30)
+        await asyncio.gather(*waits)
+        thread.join()
+
+    asyncio.run(main())
+    assert (as_numpy(buffer.device) == 1).all()
+
+
+def test_a_wait_raises_what_the_call_raises():
+    buffer = UnifiedBuffer(1 << 60, np.uint8)
+    with pytest.raises(unibuf.OutOfMemoryError):
+        asyncio.run(buffer.ensure_on_host())
+
+
 def test_a_wait_that_is_cancelled_ends(device):
     buffer, other = UnifiedBuffer(N), UnifiedBuffer(N)
     thread, done = blocked(buffer, 20)

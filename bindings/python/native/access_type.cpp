@@ -332,33 +332,38 @@ void define_access(nb::module_& in) {
                                   {Py_tp_clear, reinterpret_cast<void*>(&access_block::clear)},
                                   {0, nullptr}};
     in.attr("A") = nb::type_var("A");  // the array that it gives
-    nb::class_<access_block>(in, "Access", nb::type_slots(slots), nb::is_generic(),
-                             nb::sig("class Access(typing.Generic[A])"),
-                             "The right to touch a range in one space, for the time of a `with` statement; gives the "
-                             "array.")
-        .def(
-            "__init__",
-            [](access_block* self, nb::pointer_and_handle<typed_buffer> of, int what, nb::handle where,
-               nb::handle offset, nb::handle count, nb::handle timeout, nb::handle stream) {
-                new (self) access_block(of.h, static_cast<access>(what), where, offset, count, timeout, stream);
-            },
-            "buffer"_a, "what"_a, "space"_a.none(), "offset"_a.none(), "count"_a.none(), "timeout"_a.none(),
-            "stream"_a.none())
-        .def("__enter__", &access_block::enter, nb::lock_self(), nb::sig("def __enter__(self) -> A"))
-        .def(
-            "memory_object",
-            [](nb::handle_t<access_block> self) {
-                const access_block& block = *nb::inst_ptr<access_block>(self);
-                block.check_has_memory_objects();
-                static constinit imported made("unibuf._device_arrays", "memory_object");
-                return in_python([&] { return made(self, block.space_name()); });
-            },
-            nb::sig("def memory_object(self) -> contextlib.AbstractContextManager[typing.Any]"),
-            "`with buffer.read(\"opencl:0\", queue).memory_object() as memory:` the same block; gives a "
-            "pyopencl.MemoryObject of\nits bytes. That of a part is a sub-buffer.")
-        .def(
-            "__exit__", [](access_block& self, const nb::args&) { self.leave(); }, nb::lock_self(),
-            nb::sig("def __exit__(self, *args: object) -> None"));
+    const nb::handle type =
+        nb::class_<access_block>(
+            in, "Access", nb::type_slots(slots), nb::is_generic(), nb::sig("class Access(typing.Generic[A])"),
+            "The right to touch a range in one space, for the time of a `with` statement; gives the "
+            "array.")
+            .def(
+                "__init__",
+                [](access_block* self, nb::pointer_and_handle<typed_buffer> of, int what, nb::handle where,
+                   nb::handle offset, nb::handle count, nb::handle timeout, nb::handle stream) {
+                    new (self) access_block(of.h, static_cast<access>(what), where, offset, count, timeout, stream);
+                },
+                "buffer"_a, "what"_a, "space"_a.none(), "offset"_a.none(), "count"_a.none(), "timeout"_a.none(),
+                "stream"_a.none())
+            .def("__enter__", &access_block::enter, nb::lock_self(), nb::sig("def __enter__(self) -> A"))
+            .def(
+                "memory_object",
+                [](nb::handle_t<access_block> self) {
+                    const access_block& block = *nb::inst_ptr<access_block>(self);
+                    block.check_has_memory_objects();
+                    static constinit imported made("unibuf._device_arrays", "memory_object");
+                    return in_python([&] { return made(self, block.space_name()); });
+                },
+                nb::sig("def memory_object(self) -> contextlib.AbstractContextManager[typing.Any]"),
+                "`with buffer.read(\"opencl:0\", queue).memory_object() as memory:` the same block; gives a "
+                "pyopencl.MemoryObject of\nits bytes. That of a part is a sub-buffer.")
+            .def(
+                "__exit__", [](access_block& self, const nb::args&) { self.leave(); }, nb::lock_self(),
+                nb::sig("def __exit__(self, *args: object) -> None"))
+            .def(
+                "__array__", [](access_block&, const nb::args&, const nb::kwargs&) { throw nb::type_error(how); },
+                nb::sig("def __array__(self, *args: object, **options: object) -> typing.NoReturn"));
+    type.attr("__array_ufunc__") = nb::none();  // NumPy would make an array of the object, and compute with that
 }
 
 }  // namespace unibuf::python

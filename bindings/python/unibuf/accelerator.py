@@ -56,11 +56,13 @@ class Accelerator:
         return AcceleratorMemory(**_native.memory_of(self._space))
 
     def get_memory_info(self) -> tuple[int, int]:
-        """Free and total bytes. Where the driver does not say what is free (`memory.free` is None), what other programs
-        hold is not known, and free is all that this process does not hold."""
+        """Free and total bytes, within the limit of limit_memory. Where the driver does not say what is free
+        (`memory.free` is None), what other programs hold is not known, and free is all that this process does not
+        hold."""
         found = self.memory
-        free = max(found.total - found.held, 0) if found.free is None else found.free
-        return free, found.total
+        total = found.total if found.limit is None else min(found.total, found.limit)
+        left = max(total - found.held, 0)
+        return left if found.free is None or found.limit is not None and left < found.free else found.free, total
 
     @property
     def queue(self) -> Any:

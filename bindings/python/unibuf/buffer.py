@@ -5,6 +5,8 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Callable, Sequence
+from contextlib import suppress
+from threading import Thread
 from typing import TYPE_CHECKING, Any, Literal, Protocol, SupportsIndex, TypedDict, TypeVar, overload
 
 import numpy as np
@@ -365,21 +367,35 @@ class UnifiedBuffer(ArrayBuffer[T]):
 
 
 async def _aside(call: Callable[..., object], *arguments: Any) -> None:
-    """Calls it on a thread of the event loop's. Where this is cancelled, the call ends at the next look of its wait."""
+    """Calls it on a thread of its own: the executor's are few, and who is to end the wait may need one. Where this is
+    cancelled, the call ends at the next look of its wait."""
     import asyncio  # most programs need none
 
     is_over = False
     line = _native.running_line()  # no line of the program runs on the other thread
+    loop = asyncio.get_running_loop()
+    done = loop.create_future()
 
     def check() -> None:
         if is_over:
             raise asyncio.CancelledError
 
-    def work() -> None:
-        _native.call_while(check, line, call, *arguments)
+    def end(failure: BaseException | None) -> None:
+        if not done.done():
+            done.set_result(None) if failure is None else done.set_exception(failure)
 
+    def work() -> None:
+        failure = None
+        try:
+            _native.call_while(check, line, call, *arguments)
+        except BaseException as raised:  # noqa: BLE001  # it is the awaiting task's
+            failure = raised
+        with suppress(RuntimeError):  # the loop was closed: nobody waits any more
+            loop.call_soon_threadsafe(end, failure)
+
+    Thread(target=work, name="unibuf-await").start()
     try:
-        await asyncio.get_running_loop().run_in_executor(None, work)
+        await done
     finally:
         is_over = True
 
