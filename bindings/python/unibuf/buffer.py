@@ -67,6 +67,7 @@ if TYPE_CHECKING:
 V = TypeVar("V", bound=DeviceView)
 
 _DLPACK_HOST = (1, 0)
+_IN_BUFFERS = "biufc"  # the kinds of elements that Python's protocol of buffers has
 
 
 class UnifiedBuffer(ArrayBuffer[T]):
@@ -311,7 +312,10 @@ class UnifiedBuffer(ArrayBuffer[T]):
     def to_numpy(self) -> NDArray[T]:
         """The content as an array of its own."""
         result = np.empty(self.shape, self.dtype)
-        self.copy_to(result)
+        if self._has_steps or self.dtype.kind not in _IN_BUFFERS:
+            self.copy_to(result)
+        else:
+            self._copy_bytes_to(result, at=None)
         return result
 
     def _takes_bytes_of(self, array: NDArray[Any]) -> bool:
