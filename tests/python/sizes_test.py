@@ -59,6 +59,15 @@ SHAPES = {
     ("MemoryPool", "reserve", "count"): lambda _, n: MemoryPool().reserve(n, 2**62),
     ("MemoryPool", "reserve", "nbytes"): lambda _, n: MemoryPool().reserve(3, n if n > HAVE_MANY else n * n),
     ("UnifiedBuffer", "reshape", "shape"): lambda b, n: b.reshape(n, 8),
+    ("unibuf", "empty", "shape"): lambda _, n: made(unibuf.empty, n),
+    ("unibuf", "zeros", "shape"): lambda _, n: made(unibuf.zeros, n),
+    ("unibuf", "empty_like", "shape"): lambda b, n: made(lambda many: unibuf.empty_like(b, shape=many), n),
+    ("unibuf", "zeros_like", "shape"): lambda b, n: made(lambda many: unibuf.zeros_like(b, shape=many), n),
+    # These write all that they make.
+    ("unibuf", "ones", "shape"): lambda _, n: unibuf.ones((n, 0)),
+    ("unibuf", "full", "shape"): lambda _, n: unibuf.full((n, 0), 1),
+    ("unibuf", "ones_like", "shape"): lambda b, n: unibuf.ones_like(b, shape=(n, 0)),
+    ("unibuf", "full_like", "shape"): lambda b, n: unibuf.full_like(b, 1, shape=(n, 0)),
 }
 # These take any number that has up to 63 bits.
 LIMITS = {
@@ -110,7 +119,7 @@ def test_a_size_that_nothing_has_is_refused(others, key, space):
     unibuf.set_default_device(space)
     buffer = rows()
     for size in SIZES:
-        may_be_had = size == HAVE_MANY and (key[1] in ("UnifiedBuffer", "acquire", "scoped"))
+        may_be_had = size == HAVE_MANY and (key[0] == "unibuf" or key[1] in ("acquire", "scoped"))
         with contextlib.nullcontext() if may_be_had else pytest.raises(REFUSALS):
             (OFFSETS | SHAPES)[key](buffer, size)
         assert (buffer.to_numpy() == 7).all()

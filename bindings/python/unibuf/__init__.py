@@ -24,6 +24,7 @@ from .accelerator import (
     trim_memory,
 )
 from .buffer import UnifiedBuffer
+from .creation import asarray, empty, empty_like, full, full_like, ones, ones_like, zeros, zeros_like
 from .errors import (
     AccessConflictError,
     BufferNotAllocatedError,
@@ -76,18 +77,25 @@ __all__ = [
     "UnifiedBuffer",
     "UnsupportedError",
     "__version__",
+    "asarray",
     "attach",
     "budget",
     "default_device",
     "default_timeout",
     "devices",
+    "empty",
+    "empty_like",
     "from_dlpack",
     "from_numpy",
+    "full",
+    "full_like",
     "get_accelerator",
     "get_memory_pool",
     "guard",
     "keep_events",
     "limit_memory",
+    "ones",
+    "ones_like",
     "registry",
     "reset_statistics",
     "set_default_device",
@@ -96,6 +104,8 @@ __all__ = [
     "trace",
     "traffic",
     "trim_memory",
+    "zeros",
+    "zeros_like",
 ]
 
 _leave_out_of_places(list(__path__))
