@@ -2,6 +2,7 @@
 #include <unibuf/unibuf.hpp>
 
 #include <algorithm>
+#include <cstdint>
 #include <memory>
 
 #include "count.hpp"
@@ -40,6 +41,17 @@ const curve scattered("tracking.one_page_of_100", linear, [](std::size_t alive) 
     return [=] {
         for (std::size_t at = 0; at < pages; at += 100) of->first[at * page] ^= std::byte{1};
         of->buffer.read(unibuf::space("debug:0")).release();
+    };
+});
+
+/// A column of a hundredth as many narrow rows, a thousand of which lie in a page, that a device writes and the host reads.
+const curve column("tracking.narrow_column", linear, [](std::size_t alive) {
+    const std::size_t rows = alive / 100;
+    const auto of = std::make_shared<unibuf::unified_buffer<unsigned char>>(unibuf::shape(rows, 4));
+    std::fill_n(of->host(), of->size(), std::uint8_t{1});
+    return [=] {
+        of->view(unibuf::slice{0, rows}, unibuf::slice{1, 2}).fill(7, unibuf::space("debug:0"));
+        of->read(unibuf::host).release();
     };
 });
 

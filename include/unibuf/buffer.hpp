@@ -81,10 +81,11 @@ public:
 
     /// Makes a buffer whose host copy is `memory` of the program's own, with the content that it has: nothing is
     /// copied. The program may write it at any time, as through a pointer of host(): what it wrote is found, wherever
-    /// the memory begins and ends, but where several processes map it (placement() says so). `keep` is kept until the
-    /// copy goes; memory that nothing keeps has to outlive it. The end of the buffer moves nothing: what a device has
-    /// newer is lost, unless sync_to_host() was called. Throws error(invalid_argument) where some of the bytes are
-    /// those of such a buffer already, which lives, and where the system lets nobody write them.
+    /// the memory begins and ends, but where several processes map it (placement() says so). No release_host() ends
+    /// that. Once a device has a copy, discard(host) makes that current, and gives the memory back. `keep` is kept
+    /// until the copy goes; memory that nothing keeps has to outlive it. The end of the buffer moves nothing: what a
+    /// device has newer is lost, unless sync_to_host() was called. Throws error(invalid_argument) where some of the
+    /// bytes are those of such a buffer already, which lives, and where the system lets nobody write them.
     static buffer over(std::span<std::byte> memory, std::shared_ptr<void> keep, const buffer_options& options = {});
 
     /// Does so with memory for reading, as weights in a mapped file are: options.access is host_access::constant then.
@@ -240,7 +241,7 @@ public:
     }
 
     /// Says that pointers from host() are not used any more: accesses elsewhere need not look for what was written, and
-    /// others may have the memory where it is short.
+    /// others may have the memory where it is short. Memory of over() is the program's to write all the same.
     void release_host();
 
     /// Gives the pointer of host() as a view with an end of its own. Throws error(invalid_argument) where the host only

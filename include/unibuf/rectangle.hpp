@@ -31,12 +31,22 @@ struct layout {
 
     /// Calls visit(offset) for each element, in row-major order.
     template <class Visit>
-    void for_each_offset(Visit visit, std::size_t axis = 0, std::size_t offset = 0) const {
-        if (axis == extents.rank()) {
-            visit(offset);
-            return;
+    void for_each_offset(Visit visit) const {
+        if (extents.rank() == 0) return visit(std::size_t{0});
+        if (extents.elements() == 0) return;
+        const std::size_t last = extents.rank() - 1;
+        std::array<std::size_t, shape::max_rank> index{};  // along all axes but the last
+        for (std::size_t row = 0;;) {
+            for (std::size_t i = 0; i < extents[last]; ++i) visit(row + i * strides[last]);
+            std::size_t axis = last;
+            for (bool is_at_end = true; is_at_end;) {
+                if (axis == 0) return;
+                --axis;
+                row += strides[axis];
+                is_at_end = ++index[axis] == extents[axis];
+                if (is_at_end) row -= std::exchange(index[axis], 0) * strides[axis];
+            }
         }
-        for (std::size_t i = 0; i < extents[axis]; ++i) for_each_offset(visit, axis + 1, offset + i * strides[axis]);
     }
 };
 

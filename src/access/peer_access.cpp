@@ -53,6 +53,8 @@ void check_not_held(guarded& state) {
     if (!held) return;
     pointed |= all.writers_of_host().any_pointer();
     const char* const by = all.any_standing() ? "a standing hold uses it: end that one first"
+                           : state.has_programs_memory()
+                               ? "it is memory of the program's own: discard the copy at host, which gives that back"
                            : pointed ? "pointers or handles are out: call release_host and release_device first"
                                      : "arrays or views of it are held, also what is left of a block: drop them";
     throw error(error_code::access_conflict,

@@ -164,6 +164,13 @@ struct guarded {
         return its_copy && its_copy->placed == placement::shared && !its_copy->borrows();
     }
 
+    /// Returns whether the host's copy is memory of the program's own, which it may write until it has it back: see
+    /// buffer::over().
+    bool has_programs_memory() const noexcept {
+        const copy* const at_host = copies.find(coherence::host);
+        return at_host && at_host->memory->is_programs() && !peers();
+    }
+
     /// Returns whether pointers to the host's copy are out, and lead to the memory of the copy at `where`.
     bool pointers_reach(space where) const noexcept {
         const bool is_out = any_exposed || holds.view_is_out(coherence::host);

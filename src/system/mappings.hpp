@@ -23,4 +23,7 @@ struct common_traits {
 /// /proc/self/maps.
 std::optional<common_traits> mappings_of(std::span<const std::byte> memory);
 
+/// Returns how many mappings a process may have, on Linux.
+std::size_t most_mappings();
+
 }  // namespace unibuf::system

@@ -90,4 +90,10 @@ std::optional<common_traits> mappings_of(std::span<const std::byte> memory) {
     return at >= end || read_maps(at, end, result) ? std::optional(result) : std::nullopt;
 }
 
+std::size_t most_mappings() {
+    std::size_t most = 65530;  // Linux's own limit, where the system does not say
+    std::ifstream("/proc/sys/vm/max_map_count") >> most;
+    return most;
+}
+
 }  // namespace unibuf::system

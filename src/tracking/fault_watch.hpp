@@ -44,6 +44,9 @@ public:
     bool protect(std::span<std::byte> pages) noexcept;
     void unprotect(std::span<std::byte> pages) noexcept;
 
+    /// Protects those that nobody has written, for all that is known.
+    void protect_again(std::span<std::byte> pages) noexcept;
+
     /// Keeps the pages writable until they are closed as often as they were opened.
     void open(std::span<std::byte> pages) noexcept;
     void close(std::span<std::byte> pages) noexcept;
@@ -74,6 +77,8 @@ private:
 
     fault_watch();
 
+    static std::size_t borders_in(const pages_of& which) noexcept;
+    void note(const pages_of& which, bool written) noexcept;
     void take_signal() noexcept;
     template <int Level>
     static void handle(int number, void* information, void* context) noexcept;
@@ -88,6 +93,8 @@ private:
     all_watched all_;
     std::atomic_flag taken_;              // guards all of this, also from the handler
     int levels_ = 0;                      // handlers of unibuf's that were put in front of others
+    std::size_t borders_ = 0;             // between pages of which one can be written: each may begin a mapping
+    std::size_t most_borders_;            // that stores may make: the process needs mappings for other things
     std::size_t faults_for_nothing_ = 0;  // at pages that can be written, since any page's protection has changed
 };
 

@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "containers/room.hpp"
+#include "system/mappings.hpp"
 #include "system/pages.hpp"
 #include "tracking/units.hpp"
 
@@ -90,7 +91,7 @@ fault_watch& fault_watch::instance() {
     return *only;
 }
 
-fault_watch::fault_watch() {
+fault_watch::fault_watch() : most_borders_(system::most_mappings() / 4) {
     // Whoever runs the program may have set the variable, and not who wrote it.
     std::fputs(
         "unibuf: UNIBUF_TRACKING is signal: read(2) and other system calls fail with EFAULT where host pointers are "
@@ -108,6 +109,7 @@ fault_watch::fault_watch() {
 void fault_watch::forget_all() noexcept {
     for (const auto& [begin, each] : all_) set_protection(begin, each.end, PROT_READ | PROT_WRITE);
     all_.clear();
+    borders_ = 0;
 }
 
 template <int Level>
@@ -148,12 +150,15 @@ bool fault_watch::make_writable(std::uintptr_t address) noexcept {
     if (const auto found = find(address); found != all_.end()) {
         const std::size_t page = system::page_size();
         const std::size_t index = (address - found->first) / page;
-        bool& is_written = found->second.written[index];
-        if (!is_written) {
+        if (!found->second.written[index]) {
             const std::uintptr_t begin = found->first + index * page;
-            is_written = set_protection(begin, begin + page, PROT_READ | PROT_WRITE);
             // Each page may be a mapping of its own, of which a process has so many; all of them may be one.
-            is_own = is_written || make_all_writable(found->first, found->second);
+            if (borders_ < most_borders_ && set_protection(begin, begin + page, PROT_READ | PROT_WRITE)) {
+                note({&found->second, found->first, index, index + 1}, true);
+                is_own = true;
+            } else {
+                is_own = make_all_writable(found->first, found->second);
+            }
             faults_for_nothing_ = 0;
         } else {
             // Other threads were first, of which there are not so many; else the program has protected the page.
@@ -167,8 +172,30 @@ bool fault_watch::make_writable(std::uintptr_t address) noexcept {
 
 bool fault_watch::make_all_writable(std::uintptr_t begin, watched& all) noexcept {
     if (!set_protection(begin, all.end, PROT_READ | PROT_WRITE)) return false;
-    std::fill_n(all.written.get(), (all.end - begin) / system::page_size(), true);
+    note({&all, begin, 0, (all.end - begin) / system::page_size()}, true);
     return true;
+}
+
+/// Returns how many pages from the first of these to the one behind them are not as the one before them. What lies
+/// around all that was added can be written.
+std::size_t fault_watch::borders_in(const pages_of& which) noexcept {
+    const bool* const written = which.in->written.get();
+    const std::size_t count = (which.in->end - which.base) / system::page_size();
+    bool before = which.first == 0 || written[which.first - 1];
+    std::size_t result = 0;
+    for (std::size_t each = which.first; each < which.last; ++each) {
+        result += written[each] != before;
+        before = written[each];
+    }
+    const bool behind = which.last == count || written[which.last];
+    return result + (behind != before);
+}
+
+/// Notes whether the pages can be written. The caller holds the notes.
+void fault_watch::note(const pages_of& which, bool written) noexcept {
+    borders_ -= borders_in(which);
+    std::fill(&which.in->written[which.first], &which.in->written[which.last], written);
+    borders_ += borders_in(which);
 }
 
 fault_watch::all_watched::iterator fault_watch::find(std::uintptr_t address) noexcept {
@@ -220,7 +247,11 @@ void fault_watch::remove(std::span<std::byte> pages) noexcept {
     all_watched::node_type gone;  // is freed with the notes let go of
     const alone only(*this);
     gone = all_.extract(address_of(pages));
-    if (gone) set_protection(gone.key(), gone.mapped().end, PROT_READ | PROT_WRITE);
+    if (gone) {
+        const pages_of all{&gone.mapped(), gone.key(), 0, (gone.mapped().end - gone.key()) / system::page_size()};
+        set_protection(gone.key(), gone.mapped().end, PROT_READ | PROT_WRITE);
+        note(all, true);
+    }
     faults_for_nothing_ = 0;
 }
 
@@ -232,11 +263,13 @@ bool fault_watch::protect_closed(const pages_of& which) noexcept {
     for (std::size_t first = which.first; first < which.last;) {
         std::size_t last = first;
         while (last < which.last && which.in->opened[last] == 0) ++last;
-        // They are noted first: a call that fails may have protected some of them.
-        std::fill(&which.in->written[first], &which.in->written[last], false);
-        if (last != first && !set_protection(which.base + first * page, which.base + last * page, PROT_READ)) {
-            make_all_writable(which.base, *which.in);
-            return false;
+        if (first != last) {
+            // They are noted first: a call that fails may have protected some of them.
+            note({which.in, which.base, first, last}, false);
+            if (!set_protection(which.base + first * page, which.base + last * page, PROT_READ)) {
+                make_all_writable(which.base, *which.in);
+                return false;
+            }
         }
         first = last + 1;
     }
@@ -249,6 +282,18 @@ bool fault_watch::protect(std::span<std::byte> pages) noexcept {
     return found.in && protect_closed(found);
 }
 
+void fault_watch::protect_again(std::span<std::byte> pages) noexcept {
+    const alone only(*this);
+    const pages_of found = find(pages);
+    const std::size_t page = system::page_size();
+    for (std::size_t first = found.first; first < found.last;) {
+        std::size_t last = first;
+        while (last < found.last && !found.in->written[last]) ++last;
+        if (first != last) set_protection(found.base + first * page, found.base + last * page, PROT_READ);
+        first = last + 1;
+    }
+}
+
 /// Makes the pages writable, and notes that they are. The caller holds the notes.
 void fault_watch::unprotect(const pages_of& which) noexcept {
     if (!which.in) return;
@@ -256,7 +301,7 @@ void fault_watch::unprotect(const pages_of& which) noexcept {
     const std::uintptr_t begin = which.base + which.first * system::page_size();
     const std::uintptr_t end = which.base + which.last * system::page_size();
     if (set_protection(begin, end, PROT_READ | PROT_WRITE)) {
-        std::fill(&which.in->written[which.first], &which.in->written[which.last], true);
+        note(which, true);
     } else {  // as one mapping the pages are less
         make_all_writable(which.base, *which.in);
     }

@@ -84,12 +84,14 @@ void host_writes::expose_again(byte_range range) {
 void host_writes::arm(const byte_ranges& ranges) {
     byte_ranges armed;
     byte_ranges shared;
+    byte_ranges cut;  // many of the ranges may have a part in one unit
     for (const byte_range& each : ranges) {
         armed.add(units_.within(each));
-        for (const byte_range& unit : units_.cut_by(each)) {
-            (known_.any(unit, &knowledge::watched) ? shared : armed).add(unit);
-        }
+        for (const byte_range& unit : units_.cut_by(each)) cut.add(unit);
     }
+    byte_ranges alone;
+    units_.for_each(cut, [&](byte_range unit) { (known_.any(unit, &knowledge::watched) ? shared : alone).add(unit); });
+    armed.add(alone);
     for (const byte_range& each : armed) watch_->arm(each);
     scan(shared);  // a scan protects what it has looked at
 }
@@ -303,7 +305,10 @@ void host_writes::forget(const region& part) {
     if (!watch_) return;
     const byte_ranges looked_at = is_scattered(part) ? part.hull() : runs_of(part);
     try {
-        for (const byte_range& each : looked_at) scan(known_.where(each, &knowledge::watched));
+        for (const byte_range& each : looked_at) {
+            scan(known_.where(each, &knowledge::watched));
+            watch_->watch_again(each);
+        }
         found_.take_out(runs_of(part));
         for (const byte_range& each : looked_at) {
             expect_no_more(each);

@@ -62,6 +62,10 @@ public:
     void protect(std::span<std::byte> pages, bool against_writes) const;
     void unprotect(std::span<std::byte> pages) const noexcept;  // does nothing where it cannot
 
+    /// Protects what is protected, for all that is known: the program may have mapped those pages anew, or made them
+    /// writable. Where the kernel finds the writes it finds that, too, and this does nothing.
+    void protect_again(std::span<std::byte> pages) const noexcept;
+
     // Between these two, pages count as written, and system calls can write them where they could not: see fault_watch.
     void open(std::span<std::byte> pages) const noexcept;
     void close(std::span<std::byte> pages) const noexcept;

@@ -13,11 +13,11 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
 #include <limits>
 
 #include "process/forks.hpp"
 #include "system/files.hpp"
+#include "system/mappings.hpp"
 #include "system/pages.hpp"
 #include "tracking/fault_watch.hpp"
 #include "tracking/units.hpp"
@@ -72,12 +72,6 @@ uffdio_range range_of(std::span<std::byte> pages) noexcept {
     return {.start = address_of(pages), .len = static_cast<std::uint64_t>(pages.size())};
 }
 
-std::size_t mappings_of_a_process() {
-    std::size_t most = 65530;  // Linux's own limit, where the system does not say
-    std::ifstream("/proc/sys/vm/max_map_count") >> most;
-    return most;
-}
-
 constexpr const char* by_signal = "UNIBUF_TRACKING=signal finds writes without it, by a handler of SIGSEGV";
 
 std::string why() { return std::strerror(errno); }
@@ -92,7 +86,7 @@ bool is_for_now() noexcept { return errno == EMFILE || errno == ENFILE || errno 
 
 }  // namespace
 
-kernel::kernel() : forks_(process::forks()), refused_(open()), most_(mappings_of_a_process() / 4) {
+kernel::kernel() : forks_(process::forks()), refused_(open()), most_(system::most_mappings() / 4) {
     is_open_ = !refused_;
 }
 
@@ -208,6 +202,10 @@ void kernel::protect(std::span<std::byte> pages, bool against_writes) const {
     errno = ENOTSUP;
     if (!usable()) refuse("this process was forked");
     if (!set_protection(pages, against_writes)) refuse("protecting pages");
+}
+
+void kernel::protect_again(std::span<std::byte> pages) const noexcept {
+    if (is_by_signal() && usable()) fault_watch::instance().protect_again(pages);
 }
 
 void kernel::open(std::span<std::byte> pages) const noexcept {

@@ -22,6 +22,7 @@ bool kernel::add(std::span<std::byte>) noexcept { return false; }
 void kernel::remove(std::span<std::byte>) noexcept {}
 void kernel::protect(std::span<std::byte>, bool) const {}
 void kernel::unprotect(std::span<std::byte>) const noexcept {}
+void kernel::protect_again(std::span<std::byte>) const noexcept {}
 void kernel::open(std::span<std::byte>) const noexcept {}
 void kernel::close(std::span<std::byte>) const noexcept {}
 void kernel::scan(std::span<std::byte>, look_for, std::span<const std::byte>, std::vector<byte_range>&,

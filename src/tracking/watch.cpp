@@ -133,6 +133,10 @@ void watch::disarm(byte_range range) {
     if (const std::span pages = kernel_pages(range); !pages.empty()) kernel::instance().protect(pages, false);
 }
 
+void watch::watch_again(byte_range range) const noexcept {
+    kernel::instance().protect_again(kernel_pages(units_.around(range)));
+}
+
 void watch::let_kernel_write(byte_range range) const noexcept {
     if (const std::span pages = kernel_pages(units_.around(range)); !pages.empty()) kernel::instance().open(pages);
 }

@@ -78,6 +78,10 @@ public:
     /// Writes to `range`, rounded inwards, need not be found until it is armed again, and cost nothing.
     void disarm(byte_range range);
 
+    /// Has pages of `range`, rounded outwards, watched again where they are for all that is known, and the program has
+    /// undone that.
+    void watch_again(byte_range range) const noexcept;
+
     // Between these two, system calls can write the pages of `range`, rounded outwards, where they could not; all of
     // the pages count as written then.
     void let_kernel_write(byte_range range) const noexcept;

@@ -44,9 +44,11 @@ void check_not_held(const guarded& state, space where, const std::string& verb) 
 }
 
 /// Throws where bytes of `part` are current at `where` alone, but for contested ones, of which the host has others.
-void check_current_elsewhere(const guarded& state, space where, const region& part) {
-    const auto is_only_there = [&](const coherence::knowledge& k) {
+/// `written_no_more` says that the program writes them no more.
+void check_current_elsewhere(const guarded& state, space where, const region& part, bool written_no_more) {
+    const auto is_only_there = [&](coherence::knowledge k) {
         const bool settles = where != host && coherence::is_contested_at(k, where.id());
+        if (written_no_more) k.host_pointers = coherence::pointers::none;
         return coherence::is_only_at(k, where.id()) && !settles;
     };
     const byte_range only = state.directory.first_where(part, is_only_there);
@@ -55,6 +57,25 @@ void check_current_elsewhere(const guarded& state, space where, const region& pa
                 fmt::format("{}: to discard the copy at {} was asked for, but bytes [{}, {}) are current nowhere else: "
                             "synchronize another space first, or use discard_content{}",
                             state.name(), where.name(), only.begin, only.end, trace::last_writes(state.id, only)));
+}
+
+/// Returns a device that has a copy; host where none has.
+space any_device_of(const guarded& state) noexcept {
+    for (const copy& each : state.copies)
+        if (!each.on_host()) return space::from_id(each.where);
+    return host;
+}
+
+/// Makes `device` current in all, before the program's own memory goes back to it.
+void bring_to(lock& locked, space device, const wait_limit& waits) {
+    passage(locked, {.part = locked->whole(),
+                     .where = device,
+                     .what = access::read,
+                     .why = cause::sync,
+                     .waits = waits,
+                     .verb = "to send",
+                     .keeps_to_mode = false})
+        .bring();
 }
 
 /// Returns whether the host's copy lies in memory that `where` has lent, and that no other device uses.
@@ -183,9 +204,11 @@ void discard(core& of, space where, const region& part) {
         .part = part, .where = where, .what = access::write, .aim = purpose::drop, .verb = "to discard the copy of"};
     lock locked(of);
     ask_to_let_go(locked, where, locked->whole());
+    const bool all = part == region(locked->whole());
+    const bool goes_back = where == host && all && locked->has_programs_memory();
+    const space keeper = goes_back ? any_device_of(*locked) : host;
     passage way(locked, request);
     const copy* const its_copy = way.at();
-    const bool all = part == region(locked->whole());
     const bool lends = all && lends_to_host_alone(*locked, where);
     if (!its_copy && !lends) return;
     const bool settles = locked->directory.any(
@@ -195,19 +218,21 @@ void discard(core& of, space where, const region& part) {
     }
     const bool gives_back = all && its_copy && its_copy->borrows() && its_copy->has_turn;
     const auto check_held = [&] {
+        const bool is_out = where == host && (!goes_back || locked->holds.writers_of_host().any_view(part));
+        if (is_out) check_no_pointers(*locked, part, "to discard the copy at host");
         check_not_held(*locked, where, fmt::format("to discard the copy at {}", where.name()));
     };
     const auto check = [&] {
         check_held();
-        check_current_elsewhere(*locked, where, part);
+        check_current_elsewhere(*locked, where, part, goes_back);
         if (lends) check_may_move(*locked, where);
     };
-    if (where == host) check_no_pointers(*locked, part, "to discard the copy at host");
+    check_held();
     if (where == host && locked->peers()) {
         throw error(error_code::access_conflict,
                     of.name() + ": to discard the copy at host was asked for, but it is memory that processes share");
     }
-    check_held();
+    if (keeper != host) bring_to(locked, keeper, request.waits);
     if (gives_back) give_memory_back(locked, request, *its_copy);
     check();
     if (lends) {
@@ -216,8 +241,10 @@ void discard(core& of, space where, const region& part) {
     }
     if (locked->any_handed_out) queue_unnamed_work(*locked);
     wait_for_all_work(locked, all ? locked->room() : part, request);
-    check();                               // the lock was let go of
-    settle_without(*locked, where, part);  // nothing is refused any more
+    check();  // the lock was let go of
+    // Nothing is refused any more.
+    if (goes_back) end_programs_writes(*locked);
+    settle_without(*locked, where, part);
     if (all) return drop_copy(*locked, where, locked.recorded);
     coherence::drop(locked->directory, part, where.id());
 }

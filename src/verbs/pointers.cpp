@@ -103,10 +103,12 @@ unibuf::copy_view copy_view_of(core& of, guarded& state, const copy& its_copy, s
     return unibuf::copy_view(of, native, address ? address + range.begin : nullptr, tag_of(made));
 }
 
-/// Ends the pointers to bytes of `part`, and gives these back to standing holds.
+/// Ends the pointers to bytes of `part`, and gives these back to standing holds. The program's own memory is its to
+/// write all the same.
 void end_host_pointers(guarded& state, const region& part) {
     if (part == region(state.whole())) state.holds.end_handles(coherence::host, state.whole());
-    if (state.holds.host_is_held_for_writing()) state.holds.writers_of_host().end_pointers(runs_of(part));
+    if (state.holds.host_is_held_for_writing() && !state.has_programs_memory())
+        state.holds.writers_of_host().end_pointers(runs_of(part));
     end_pause_of_pointers(state, host, part);
 }
 
@@ -298,11 +300,20 @@ void end_copy_view(core& of, space where, view_tag tag) noexcept {
     end_view(*locked, where, view_of(tag));
 }
 
+void end_programs_writes(guarded& state) {
+    if (state.holds.host_is_held_for_writing()) state.holds.writers_of_host().end_pointers(state.whole());
+    end_pause_of_pointers(state, host, state.whole());
+    coherence::expose(state.directory, state.whole(), coherence::pointers::none);
+}
+
 void check_no_pointers(guarded& state, const region& part, const char* verb) {
     if (!state.holds.host_is_held_for_writing(part)) return;
     const char* const held =
         state.holds.writers_of_host().any_view(part)
             ? "arrays or views of the host's copy are held, also what is left of a block: drop them"
+        : state.has_programs_memory()
+            ? "it is memory of the program's own, which may write it at any time: discard all of the copy at host, "
+              "which gives it back"
             : "pointers to the host's copy are out: call release_host";
     throw error(error_code::access_conflict, fmt::format("{}: {} was asked for, but {}", state.name(), verb, held));
 }

@@ -31,6 +31,10 @@ copy_view capture_upload(core& of, access_request request);
 
 void end_copy_view(core& of, space where, view_tag tag) noexcept;
 
+/// Notes that the program has its memory back, and that what it writes there is the buffer's no more. REQUIRES: another
+/// space has all that is written.
+void end_programs_writes(guarded& state);
+
 /// Throws error(access_conflict) where pointers or views through which the host writes are out.
 void check_no_pointers(guarded& state, const region& part, const char* verb);
 

@@ -3,7 +3,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <numeric>
 #include <ostream>
@@ -66,11 +68,7 @@ TEST(callers_memory, is_that_of_a_buffer_like_any_other) {
     EXPECT_FALSE(b.is_only_handle());
 }
 
-TEST(callers_memory, is_neither_evicted_nor_discarded_while_the_program_may_write_it) {
-    std::vector<std::byte> memory(5000, std::byte{1});
-    buffer b = buffer::over(memory, nullptr);
-    b.read("debug:0").release();
-    EXPECT_EQ(failure_of([&] { b.discard(host); }).code, error_code::access_conflict);
+TEST(callers_memory, of_no_bytes_is_a_buffer_of_none) {
     buffer empty = buffer::over({}, nullptr);
     EXPECT_EQ(empty.read("debug:0").size(), 0u);
 }
@@ -136,6 +134,68 @@ TEST(callers_memory, is_not_evicted) {
         memory[7] ^= std::byte{1};
         b.mark_host_dirty();
         EXPECT_EQ(b.read(device)[7], memory[7]);
+    }
+}
+
+/// Whoever takes a pointer and releases it speaks of that pointer alone.
+TEST(callers_memory, is_written_by_the_program_after_pointers_were_released) {
+    const space device("debug:0");
+    const auto helpers = std::to_array<std::function<void(buffer&)>>({
+        [](buffer& of) { of.host(), of.release_host(); },
+        [](buffer& of) {
+            buffer part = of.view(0, 100);
+            part.host(), part.release_host();
+        },
+        [](buffer& of) { std::as_const(of).host(), of.release_host(); },
+        [](buffer& of) { of.host_view(0, 100).release(); },
+        [](buffer& of) { of.copy_view(host).release(); },
+        [](buffer& of) { of.io_view(access::read_write).release(); },
+    });
+    for (const auto& helper : helpers) {
+        for (const std::size_t bytes : {std::size_t{600}, std::size_t{1} << 20}) {
+            std::vector<std::byte> memory(bytes);
+            buffer b = buffer::over(memory, nullptr);
+            b.read(device).release();
+            helper(b);
+            for (const int value : {7, 8}) {
+                b.read(device).release();
+                memory[50] = memory[bytes - 1] = std::byte(value);
+                const auto seen = b.read(device);
+                EXPECT_EQ(seen[50], std::byte(value));
+                EXPECT_EQ(seen[bytes - 1], std::byte(value));
+            }
+            if (!tracking::about().finds_writes) continue;
+            b.write(device, {.count = 100}).release();
+            memory[60] = std::byte{9};
+            EXPECT_EQ(failure_of([&] { b.read(host); }).code, error_code::access_conflict);
+            b.mark_host_dirty();
+        }
+    }
+}
+
+TEST(callers_memory, goes_back_with_what_the_program_wrote_last) {
+    const space device("debug:0");
+    for (const std::size_t bytes : {std::size_t{600}, std::size_t{1} << 20}) {
+        std::vector<std::byte> memory(bytes);
+        buffer b = buffer::over(memory, nullptr);
+        EXPECT_EQ(failure_of([&] { b.discard(host); }).code, error_code::access_conflict);
+        b.read(device).release();
+        memory[50] = std::byte{7};
+        {
+            const auto view = b.host_view(0, 10);
+            EXPECT_NE(failure_of([&] { b.discard(host); }).message.find("views"), std::string::npos);
+        }
+        const failure partly = failure_of([&] { b.view(0, 100).discard(host); });
+        EXPECT_NE(partly.message.find("discard all of the copy"), std::string::npos) << partly.message;
+        const failure shared = failure_of([&] { b.share("a name"); });
+        EXPECT_NE(shared.message.find("memory of the program's own"), std::string::npos) << shared.message;
+        memory[60] = std::byte{8};
+        b.discard(host);
+        memory.assign(bytes, std::byte{1});
+        const auto seen = b.read(host);
+        EXPECT_EQ(seen[50], std::byte{7});
+        EXPECT_EQ(seen[60], std::byte{8});
+        EXPECT_EQ(seen[61], std::byte{0});
     }
 }
 
