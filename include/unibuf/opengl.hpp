@@ -19,8 +19,12 @@ UNIBUF_API void run(space where, const std::function<void()>& work);
 
 /// Makes a space of the context that EGL has current on this thread (one of GLX is not seen). It is used on whatever
 /// thread it is current, and accesses from other threads throw error(device_unavailable). It must stay alive as long as
-/// buffers have copies there. Its state is left as it is, but for the error flag, which every access clears. Throws
-/// error(device_unavailable) without a current context, error(unsupported) below OpenGL 4.5.
+/// buffers have copies there. Its state is left as it is, but for the error flag, which every access clears.
+///
+/// Where the process has all the spaces that it can have (max_spaces), spaces end whose context the program has
+/// destroyed, and where no buffer has a copy: their numbers are given again, with other names. Throws
+/// error(device_unavailable) without a current context, error(unsupported) below OpenGL 4.5, or where there is no
+/// space left.
 UNIBUF_API space use_current_context();
 
 /// Returns whether the context of `where` is unibuf's own: nobody works there but through run().

@@ -228,6 +228,32 @@ TEST_F(opengl_test, needs_a_context_to_adopt) {
     EXPECT_NE(message.find("no OpenGL context is current"), std::string::npos) << message;
 }
 
+/// A program may make a context for each job.
+TEST_F(opengl_test, gives_the_numbers_of_spaces_back_whose_contexts_were_destroyed) {
+    buffer in_use(100, {.hint = memory_hint::gpu_preferred});
+    std::string name;
+    {
+        const callers_context also;
+        const space where = opengl::use_current_context();
+        in_use.fill(std::array{std::byte{7}}, where);  // its memory keeps the space, though the context goes
+        name = where.name();
+    }
+    for (std::size_t job = 0; job < 2 * max_spaces; ++job) {
+        const callers_context mine;
+        const space where = opengl::use_current_context();
+        EXPECT_NE(where.name(), name);
+        buffer used(5000, {.hint = memory_hint::gpu_preferred, .device = where});
+        used.fill(std::array{std::byte{1}}, where);
+        used.read_write(where).release();
+        const fence done = record_fence(where, {});
+        mine.release();
+        if (job % 2 == 0) continue;  // it is freed while its context is not current
+        mine.make_current();
+        ASSERT_EQ(used.read(host)[4999], std::byte{1});
+    }
+    EXPECT_EQ(code_of([&] { in_use.read(host); }), error_code::device_lost);
+}
+
 TEST_F(opengl_test, a_context_with_the_handle_of_another_is_another) {
     std::vector<space> seen;
     std::vector<std::unique_ptr<backends::memory>> left;

@@ -76,8 +76,13 @@ void adopted_context::when_possible(std::function<void()> job) noexcept {
 
 void adopted_context::check_alive() const {
     if (born_ != process::forks()) throw error(error_code::device_lost, space_ + " belongs to the parent process");
-    if (!lost_ && !here() && !egl::get().has_context(display_, handle_)) lost_ = true;
-    if (lost_) throw error(error_code::device_lost, "the context of " + space_ + " was destroyed");
+    if (is_gone()) throw error(error_code::device_lost, "the context of " + space_ + " was destroyed");
+}
+
+bool adopted_context::is_gone() const noexcept {
+    const bool is_this_process = born_ == process::forks();
+    if (is_this_process && !lost_ && !here() && !egl::get().has_context(display_, handle_)) lost_ = true;
+    return lost_;
 }
 
 bool adopted_context::here() const noexcept {
@@ -93,6 +98,12 @@ std::shared_ptr<void> adopted_context::keeps_objects() {
     if (result) return result;
     throw error(error_code::unsupported,
                 "the context of " + space_ + " lends no memory, as nothing could keep it if the program destroyed it");
+}
+
+void adopted_context::drop_waiting() noexcept {
+    std::vector<std::function<void()>> jobs;
+    const std::lock_guard lock(mutex_);
+    jobs.swap(waiting_);
 }
 
 void adopted_context::do_waiting() {

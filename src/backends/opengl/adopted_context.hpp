@@ -34,9 +34,12 @@ public:
     void when_possible(std::function<void()> job) noexcept override;
     void check_alive() const override;
     void check_can_run() override;
-    bool is_gone() const noexcept override { return lost_; }
+    bool is_gone() const noexcept override;
     bool here() const noexcept override;
     std::shared_ptr<void> keeps_objects() override;
+
+    /// Forgets what waits until a context can be had that is gone.
+    void drop_waiting() noexcept;
 
 private:
     void do_waiting();

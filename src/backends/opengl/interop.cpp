@@ -23,6 +23,30 @@ backends::gl_context& context_of(space where) {
     throw error(error_code::invalid_argument, fmt::format("{} is no OpenGL space", where.name()));
 }
 
+/// A context of the program's own, and its space.
+struct adopted {
+    std::shared_ptr<backends::adopted_context> context;
+    space where;
+};
+
+/// Returns whether the program has destroyed the context, and nobody has memory or a fence of it: the list that this is
+/// in has it, and its device.
+bool is_abandoned(const adopted& of) {
+    if (of.where.id() == detail::default_space || !of.context->is_gone()) return false;
+    of.context->drop_waiting();
+    return of.context.use_count() == 2;
+}
+
+/// Gives back the spaces of contexts that are abandoned.
+void give_back_abandoned(std::vector<adopted>& known) {
+    std::erase_if(known, [](const adopted& each) {
+        if (!is_abandoned(each)) return false;
+        limit_memory(each.where, no_memory_limit);
+        backends::give_back(each.where);
+        return true;
+    });
+}
+
 }  // namespace
 
 void run(space where, const std::function<void()>& work) { context_of(where).run_callers(work); }
@@ -35,10 +59,6 @@ space use_current_context() {
     } catch (const error&) {
     }
 
-    struct adopted {
-        std::shared_ptr<backends::adopted_context> context;
-        space where;
-    };
     static process::lasting<process::mutex> mutex(process::mutex::rank::renewed);
     static auto& known = *new std::vector<adopted>;
 
@@ -47,6 +67,7 @@ space use_current_context() {
         if (context->recognize()) return where;
     }
     auto context = std::make_shared<backends::adopted_context>();
+    if (backends::count_of_spaces() == max_spaces) give_back_abandoned(known);
     const space where = backends::add_space("opengl", std::make_unique<backends::gl_device>(context));
     backends::any_bound_to_threads = true;
     context->set_space(where);
