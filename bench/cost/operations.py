@@ -50,7 +50,11 @@ def view(buffer):
     return lambda: buffer.view[3]
 
 
-OPERATIONS = {f"python.{each.__name__}": each for each in (host, device, host_block, device_block, view)}
+def operator(buffer):
+    return lambda: buffer + 1
+
+
+OPERATIONS = {f"python.{each.__name__}": each for each in (host, device, host_block, device_block, view, operator)}
 
 
 def main():

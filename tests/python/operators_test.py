@@ -4,7 +4,7 @@ import operator
 
 import numpy as np
 import pytest
-from unibuf import UnifiedBuffer
+from unibuf import AccessConflictError, UnifiedBuffer, set_default_device
 
 CONTENT = np.arange(9, dtype=np.float64).reshape(3, 3)
 BINARY = [
@@ -54,6 +54,61 @@ def test_arrays_of_classes_with_operators_of_their_own_use_them(op):
     for other in (np.matrix(CONTENT + 1), np.ma.array(CONTENT, mask=np.eye(3)), CONTENT.view(np.recarray)):
         for expected, given in ((op(CONTENT, other), op(filled(), other)), (op(other, CONTENT), op(other, filled()))):
             assert type(given) is type(expected) and repr(given) == repr(expected)
+
+
+@pytest.mark.parametrize("device", ["host", "debug:0"])
+def test_warnings_name_the_line_of_the_program(device):
+    set_default_device(device)
+    b = filled()
+    for compute in (lambda: b / 0, lambda: 1 / b, lambda: np.log(b), lambda: np.divide(b, 0, out=b), lambda: b // b):
+        with pytest.warns(RuntimeWarning) as told:
+            compute()
+        assert {each.filename for each in told} == {__file__}
+        b.copy_from(CONTENT)
+    set_default_device("host")
+
+
+class Own(UnifiedBuffer):
+    """A class with a word of its own."""
+
+    def __array_ufunc__(self, ufunc, method, *inputs, **options):
+        return "own", ufunc.__name__
+
+    def __mul__(self, other):
+        return "product"
+
+
+def test_a_class_made_from_it_has_its_own_operators():
+    own = Own(3, np.float64).fill(1)
+    assert (own + 1, 1 + own, own * 2, -own) == (("own", "add"), ("own", "add"), "product", ("own", "negative"))
+    assert filled() + own == ("own", "add") and np.exp(own) == ("own", "exp")
+
+
+def test_what_is_computed_into_a_part_of_an_operand_is_that_of_arrays():
+    b, array = filled(), CONTENT.copy()
+    part, its = b.view[1:], array[1:]
+    part += b.view[:2]
+    its += array[:2]
+    assert np.array_equal(b.to_numpy(), array)
+    np.add(b.view[0], b.view[1], out=b.view[2])
+    np.add(array[0], array[1], out=array[2])
+    assert np.array_equal(b.to_numpy(), array)
+    given = np.empty((3, 3))
+    assert np.add(b, b, out=given) is given and np.array_equal(given, 2 * array)
+
+
+def test_no_lease_is_left_where_numpy_refuses():
+    b, ints = filled(), UnifiedBuffer(3, np.int64).fill(1)
+    for refused in (lambda: b + np.ones(5), lambda: b + "text", lambda: np.add(ints, 1.5, out=ints), lambda: b << 1):
+        with pytest.raises((TypeError, ValueError)):
+            refused()
+    with b.write("host"), ints.write("host"):
+        with pytest.raises(AccessConflictError):
+            _ = b + 1
+        with pytest.raises(AccessConflictError):
+            _ = np.ones((3, 3)) * b
+    b.free()
+    ints.free()
 
 
 def name_of(op, prefix=""):

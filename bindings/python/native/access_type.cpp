@@ -324,6 +324,9 @@ nb::object make_block(nb::handle of, access what, nb::handle where, nb::handle o
     return made;
 }
 
+nb::object enter_block(nb::handle block) { return nb::inst_ptr<access_block>(block)->enter(); }
+void leave_block(nb::handle block) { nb::inst_ptr<access_block>(block)->leave(); }
+
 void define_access(nb::module_& in) {
     // The first two only have words of their own.
     static PyType_Slot slots[] = {{Py_tp_getattro, reinterpret_cast<void*>(&get_attribute)},

@@ -5,7 +5,9 @@
 #include <new>
 #include <string>
 #include <utility>
+#include <vector>
 
+#include "array_operators.hpp"
 #include "imported.hpp"
 #include "module.hpp"
 #include "options.hpp"
@@ -232,6 +234,8 @@ PyMethodDef methods[] = {
     method<placement>("placement",
                       "placement($self, space)\n--\n\n"
                       "How a space has its copy: a Placement. Raises BufferNotAllocatedError where it has none."),
+    {"__array_ufunc__", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(array_ufunc)),
+     METH_FASTCALL | METH_KEYWORDS, nullptr},
     {nullptr, nullptr, 0, nullptr}};
 
 int init(PyObject* self, PyObject* positional, PyObject* named) {
@@ -289,13 +293,19 @@ int get_buffer(PyObject* self, Py_buffer* view, int flags) {
     return done;
 }
 
-PyType_Slot slots[] = {{Py_tp_init, reinterpret_cast<void*>(init)},
-                       {Py_tp_methods, methods},
-                       {Py_bf_getbuffer, reinterpret_cast<void*>(get_buffer)},
-                       {0, nullptr}};
-
 }  // namespace
 
-PyType_Slot* buffer_methods() { return slots; }
+PyType_Slot* buffer_slots() {
+    static std::vector<PyType_Slot> slots = [] {
+        const std::span operators = array_operators();
+        std::vector<PyType_Slot> result(operators.begin(), operators.end());
+        result.push_back({Py_tp_init, reinterpret_cast<void*>(init)});
+        result.push_back({Py_tp_methods, methods});
+        result.push_back({Py_bf_getbuffer, reinterpret_cast<void*>(get_buffer)});
+        result.push_back({0, nullptr});
+        return result;
+    }();
+    return slots.data();
+}
 
 }  // namespace unibuf::python

@@ -43,7 +43,7 @@ nb::object make_buffer(nb::handle type, unibuf::buffer bytes, element_type eleme
 }
 
 void define_buffer(nb::module_& in) {
-    nb::class_<typed_buffer>(in, "Buffer", nb::type_slots(buffer_methods()), nb::is_weak_referenceable(),
+    nb::class_<typed_buffer>(in, "Buffer", nb::type_slots(buffer_slots()), nb::is_weak_referenceable(),
                              "Buffer(shape, dtype='float32', *, pinned=False, access='read_write', hint=None, "
                              "device=None, tracking='auto', uninitialized=False)\n--\n\n"
                              "The base of UnifiedBuffer, whose text tells what the arguments are.")

@@ -37,9 +37,9 @@ void refuse_other_package();
 nb::object make_buffer(nb::handle type, unibuf::buffer bytes, element_type element, nb::object shape,
                        std::optional<rectangle_of_array> rectangle = std::nullopt);
 
-/// Returns what makes a Buffer, and its methods. They are made without nanobind, as its properties are; unibuf._base
-/// states their types, as the stub of this module cannot.
-PyType_Slot* buffer_methods();
+/// Returns what makes a Buffer, its methods, and its operators. They are made without nanobind, as its properties are;
+/// unibuf._base states their types, as the stub of this module cannot.
+PyType_Slot* buffer_slots();
 
 /// Makes the Views of the buffer `of`.
 nb::object make_views(nb::handle of);
@@ -47,6 +47,10 @@ nb::object make_views(nb::handle of);
 /// Makes an Access of the buffer `of`. What is not given is null, but for the space and the stream, which are None.
 nb::object make_block(nb::handle of, access what, nb::handle where, nb::handle offset, nb::handle count,
                       nb::handle timeout, nb::handle stream);
+
+/// Take the lease of an Access, and return its array; and end that.
+nb::object enter_block(nb::handle block);
+void leave_block(nb::handle block);
 
 /// Returns the figures that the class Statistics of the package is made of.
 nb::dict statistics_as_dict(const statistics& of);

@@ -6,6 +6,8 @@ unibuf._native.Access.__getitem__:
 
 unibuf._native.Views.__.*__:
 
+unibuf._native.Buffer.__([ri]?(add|sub|mul|matmul|truediv|floordiv|mod|divmod|pow|lshift|rshift|and|xor|or)|neg|pos|abs|invert|lt|le|eq|ne|gt|ge|hash|array_ufunc)__:
+
 unibuf._native.StandingHold.resume:
     def resume(self) -> None:
         \doc

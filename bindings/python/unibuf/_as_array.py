@@ -17,13 +17,16 @@ from ._base import READ, READ_WRITE, BufferBase, T
 from ._device_arrays import current_stream, has_function
 from ._exchange import check_no_exchange
 from ._failed_export import raise_kept
-from ._operators import ArrayOperators, check_no_foreign
+from ._operators import check_no_foreign
 from .accelerator import default_device
 from .errors import AccessConflictError, InvalidArgumentError, MissingAttributeError, UnibufError
 from .state import BufferState
 
 if TYPE_CHECKING:
+    from numpy.lib.mixins import NDArrayOperatorsMixin as _OperatorsOfNative
     from numpy.typing import DTypeLike, NDArray
+else:
+    _OperatorsOfNative = object  # the native class has them
 
 _AT_DEVICE = (BufferState.DEVICE_DIRTY, BufferState.DEVICE_ONLY)
 # What these return is new, and they write to nothing but `out`: a device may do them. What others write to its array,
@@ -64,7 +67,7 @@ class _OnlyOfArrays:
         )
 
 
-class ArrayBuffer(BufferBase[T], ArrayOperators):
+class ArrayBuffer(BufferBase[T], _OperatorsOfNative):
     """The part of UnifiedBuffer that arrays have, too."""
 
     __slots__ = ()
@@ -73,9 +76,9 @@ class ArrayBuffer(BufferBase[T], ArrayOperators):
 
         def to_numpy(self) -> NDArray[T]: ...
 
-    __hash__ = object.__hash__  # by identity, as `==` compares elements
-
-    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, out: Any = (), **options: Any) -> Any:
+    def _array_ufunc(self, ufunc: np.ufunc, method: str, *inputs: Any, out: Any = (), **options: Any) -> Any:
+        """What the native `__array_ufunc__` leaves: other methods than calls, functions with several results, operands
+        that NumPy has to ask, and what is computed at a device."""
         for each in inputs:
             check_no_foreign(each)
         if out:

@@ -1,4 +1,5 @@
-"""The operators of a buffer: NumPy's, which leave to the other operand what arrays leave to it."""
+"""The operators of a buffer: NumPy's, which leave to the other operand what arrays leave to it. The native class calls
+these, but for operands that are buffers, arrays and numbers alone."""
 
 from __future__ import annotations
 
