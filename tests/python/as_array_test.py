@@ -387,13 +387,32 @@ def test_a_buffer_without_axes_is_formatted_as_its_element(value, device):
         format(filled(), ".2f")
 
 
+def test_reductions_are_methods(device):
+    for b in filled(), at_device(device), filled().view[1:], at_device(device).view[:, 1]:
+        array = b.to_numpy()
+        for name in "all any argmax argmin max mean min prod std sum var".split():
+            result, expected = getattr(b, name)(), getattr(array, name)()
+            assert np.array_equal(np.asarray(result), expected), name
+        assert np.allclose(np.asarray(b.sum(axis=0, keepdims=True)), array.sum(axis=0, keepdims=True))
+        assert b.flatten("F").tolist() == array.flatten("F").tolist() and b.ravel().tolist() == array.ravel().tolist()
+    b, total = filled(), UnifiedBuffer(4)
+    b.ravel()[5] = 70
+    b.flatten()[5] = 0
+    assert b.host[1, 1] == 70 and b.sum(axis=0, out=total) is total and total.host[1] == b.host[:, 1].sum()
+    with b.read("host"):
+        assert b.max() == 70 and b.flatten()[5] == 70
+
+
 def test_what_arrays_have_and_buffers_lack_is_named():
     b = UnifiedBuffer(3).fill(2)
-    with pytest.raises(AttributeError, match=r"no attribute 'mean': arrays have it, as `host.mean`"):
-        b.mean()
-    assert not hasattr(b, "mean")
-    assert not hasattr(UnifiedBuffer, "mean")
-    assert "mean" not in dir(b)
+    with pytest.raises(AttributeError, match=r"no attribute 'cumsum': arrays have it, as `host.cumsum`"):
+        b.cumsum()
+    with pytest.raises(AttributeError, match=r"no attribute 'get': to_numpy\(\) gives an array of the host"):
+        b.get()
+    for name in "cumsum", "get", "to":
+        assert not hasattr(b, name)
+        assert not hasattr(UnifiedBuffer, name)
+        assert name not in dir(b)
     with pytest.raises(AttributeError, match="no attribute 'nonsense'$"):
         _ = b.nonsense
     with pytest.raises(unibuf.UnsupportedError, match="metal is not available"):

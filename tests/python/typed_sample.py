@@ -138,6 +138,8 @@ def as_an_array(buffer: UnifiedBuffer[np.float32]) -> None:
     assert_type(buffer.strides, tuple[int, ...])
     assert_type(buffer.itemsize + hash(buffer), int)
     assert_type(buffer.item(0), Any)
+    _ = buffer.all(), buffer.any(), buffer.argmax(), buffer.argmin(), buffer.max(), buffer.mean(axis=0), buffer.min()
+    _ = buffer.prod(), buffer.std(), buffer.sum(), buffer.var(), buffer.ravel(), buffer.flatten()
     assert_type(buffer.tolist(), Any)
     buffer += 1
     buffer.host += 1

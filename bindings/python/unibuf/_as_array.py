@@ -17,6 +17,7 @@ from ._base import READ, READ_WRITE, BufferBase, T
 from ._device_arrays import current_stream, has_function
 from ._exchange import check_no_exchange
 from ._failed_export import raise_kept
+from ._methods import OF_OTHER_LIBRARIES, ArrayMethods, NotHere
 from ._operators import check_no_foreign
 from .accelerator import default_device
 from .errors import AccessConflictError, InvalidArgumentError, MissingAttributeError, UnibufError
@@ -52,22 +53,7 @@ _LEAST_TO_READ: dict[Any, Callable[[Any], Any]] = {
 }
 
 
-class _OnlyOfArrays:
-    """In the place of an attribute that arrays have and buffers have not: says so, and where it is. `__getattr__` would
-    do that in fewer lines, but then each use of any attribute takes half as long again."""
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-
-    def __get__(self, of: object, kind: type) -> Any:
-        if of is None:
-            raise AttributeError(f"type object {kind.__name__!r} has no attribute {self.name!r}")
-        raise AttributeError(
-            f"{kind.__name__!r} object has no attribute {self.name!r}: arrays have it, as `host.{self.name}`"
-        )
-
-
-class ArrayBuffer(BufferBase[T], _OperatorsOfNative):
+class ArrayBuffer(BufferBase[T], ArrayMethods, _OperatorsOfNative):
     """The part of UnifiedBuffer that arrays have, too."""
 
     __slots__ = ()
@@ -147,7 +133,7 @@ class ArrayBuffer(BufferBase[T], _OperatorsOfNative):
         return super().__format__(form) if self.shape else format(self._array_to_read(), form)
 
     def __dir__(self) -> list[str]:
-        return [each for each in super().__dir__() if each not in _only_of_arrays or hasattr(type(self), each)]
+        return [each for each in super().__dir__() if each not in _not_here or hasattr(type(self), each)]
 
     def __len__(self) -> int:
         if not self.shape:
@@ -248,11 +234,13 @@ class ArrayBuffer(BufferBase[T], _OperatorsOfNative):
         return self.host.T
 
 
-_only_of_arrays = {
-    name: _OnlyOfArrays(name) for name in dir(np.ndarray) if name[0] != "_" and not hasattr(ArrayBuffer, name)
+_not_here = OF_OTHER_LIBRARIES | {
+    name: f"arrays have it, as `host.{name}`"
+    for name in dir(np.ndarray)
+    if name[0] != "_" and not hasattr(ArrayBuffer, name)
 }
-for _name, _attribute in _only_of_arrays.items():
-    setattr(ArrayBuffer, _name, _attribute)
+for _name, _instead in _not_here.items():
+    setattr(ArrayBuffer, _name, NotHere(_name, _instead))
 
 
 @lru_cache
