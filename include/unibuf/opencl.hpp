@@ -85,6 +85,7 @@ public:
     template <std::integral... Sizes>
         requires(sizeof...(Sizes) >= 1 && sizeof...(Sizes) <= 3)
     nd_range(Sizes... sizes) : items_(sizes...) {}
+    explicit nd_range(extent items) : items_(items) {}
     nd_range(extent items, extent group) : items_(items), group_(group) {
         if (items.dimensions == group.dimensions) return;
         throw error(error_code::invalid_argument, "work items and groups of them have different numbers of dimensions");
@@ -124,6 +125,13 @@ public:
         requires std::is_trivially_copyable_v<Value> &&
                      (!std::is_pointer_v<Value> || std::same_as<Value, _cl_mem*> || std::same_as<Value, _cl_sampler*>)
     argument(const Value& value) noexcept : value_(&value), bytes_(sizeof value) {}
+
+    /// Makes an argument of a value that is so many bytes, as another language has it.
+    static argument of_bytes(std::span<const std::byte> value) noexcept {
+        argument result(local_memory{value.size()});
+        result.value_ = value.data();
+        return result;
+    }
 
     // These mean nothing to a kernel.
     argument(std::nullptr_t) = delete;

@@ -55,6 +55,7 @@ NB_MODULE(_native_once, in) {
     define_trace(in);
     define_cancelling(in);
     define_call_sites(in);
+    define_opencl(in);
     is_loaded = true;
 }
 

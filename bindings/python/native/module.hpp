@@ -28,6 +28,7 @@ void define_tool(nb::module_& in);
 void define_trace(nb::module_& in);
 void define_cancelling(nb::module_& in);
 void define_call_sites(nb::module_& in);
+void define_opencl(nb::module_& in);
 
 /// Throws ImportError where the package that is being imported is not this module's: somebody else's of its name may
 /// have been installed over it.
