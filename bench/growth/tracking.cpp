@@ -44,7 +44,8 @@ const curve scattered("tracking.one_page_of_100", linear, [](std::size_t alive) 
     };
 });
 
-/// A column of a hundredth as many narrow rows, a thousand of which lie in a page, that a device writes and the host reads.
+/// A column of a hundredth as many narrow rows, a thousand of which lie in a page, that a device writes and the host
+/// reads.
 const curve column("tracking.narrow_column", linear, [](std::size_t alive) {
     const std::size_t rows = alive / 100;
     const auto of = std::make_shared<unibuf::unified_buffer<unsigned char>>(unibuf::shape(rows, 4));

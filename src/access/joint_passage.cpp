@@ -11,6 +11,7 @@
 
 #include "access/hold_waits.hpp"
 #include "access/lease_of.hpp"
+#include "access/poison.hpp"
 #include "access/queued_work.hpp"
 #include "access/recording.hpp"
 #include "access/standing.hpp"
@@ -131,6 +132,7 @@ joint_passage::member::answer joint_passage::member::claim(bool may_make_copy) {
             return answer::busy;
         }
         if (is_free_and_current(*locked, request_)) {
+            poison_unseen(*locked, *locked->copies.find(request_.where.id()), request_.part);
             in.at_a_glance.take(request_.part, request_);
         } else {
             const bool lacks_copy = !may_make_copy && !locked->copies.find(request_.where.id());

@@ -9,6 +9,7 @@
 #include "access/kernel_writes.hpp"
 #include "access/lease_of.hpp"
 #include "access/passage.hpp"
+#include "access/poison.hpp"
 #include "access/queued_work.hpp"
 #include "access/recording.hpp"
 #include "access/usual_answer.hpp"
@@ -52,6 +53,7 @@ byte_lease take_lease(core& of, const access_request& request) {
         const bool is_first = locked->used_at(request.where);
         if (!changes && !is_first) locked.lease_keeps_gate();
         taken_at = record_access(locked, request);
+        poison_unseen(*locked, *locked->copies.find(request.where.id()), request.part);
     } else {
         passage way(locked, request);  // its claim ends before the lease is added: the lock is held between the two
         way.bring();

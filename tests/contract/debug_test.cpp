@@ -2,9 +2,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <fstream>
+#include <functional>
 
 #include "contract/contract.hpp"
+#include "unibuf/lease_together.hpp"
 
 UNIBUF_BACKEND_CONTRACT(debug, "debug:0");
 UNIBUF_BUFFER_CONTRACT(debug, "debug:0");
@@ -41,6 +44,32 @@ TEST(debug_memory, a_write_lease_of_what_was_never_used_shows_poison) {
     buffer large(8 * mib);
     const auto lease = large.write(device, {.offset = mib + 5, .count = 3 * mib});
     EXPECT_TRUE(all_poison(lease));
+}
+
+/// The copy is there then, and an access that has nothing to move takes the short way.
+TEST(debug_memory, what_is_written_after_an_access_of_no_bytes_is_kept) {
+    const space device("debug:0");
+    const access_options none{.offset = 0, .count = 0};
+    const auto accesses = std::to_array<std::function<void(buffer&)>>({
+        [&](buffer& of) { of.prefetch(device, none); },
+        [&](buffer& of) { of.read(device, none).release(); },
+        [&](buffer& of) { of.copy_view(device, 0, 0); },
+        [&](buffer& of) { of.view(0, 0).fill(std::array{std::byte{1}}, device); },
+    });
+    const auto writes = std::to_array<std::function<lease<std::byte>(buffer&)>>({
+        [&](buffer& of) { return of.write(device); },
+        [&](buffer& of) { return std::get<0>(lease_together(of.to_write(device))); },
+    });
+    for (const auto& access : accesses) {
+        for (const auto& write : writes) {
+            buffer large(mib);
+            std::ranges::fill(large.write(host), std::byte{1});
+            access(large);
+            std::ranges::fill(write(large), std::byte{2});
+            const auto seen = large.read(host);
+            EXPECT_TRUE(std::ranges::all_of(seen, [](std::byte each) { return each == std::byte{2}; }));
+        }
+    }
 }
 
 TEST(debug_memory, beside_what_a_lease_covers_there_is_poison) {

@@ -93,6 +93,8 @@ public:
         const access_block& block = *nb::inst_ptr<access_block>(self);
         Py_VISIT(block.of_.ptr());
         Py_VISIT(block.stream_.ptr());
+        Py_VISIT(block.array_.array.ptr());
+        Py_VISIT(block.array_.inner.ptr());
         return 0;
     }
     static int clear(PyObject* self) {
@@ -121,9 +123,10 @@ public:
         const bool writes = where_ == host && what_ != access::read;
         bool others_left = false;
         if (mine.inner.is_valid()) {
-            // One reference to the array itself is taken for the variable of the `with` statement, more than one for a
-            // memoryview of it.
-            others_left = is_left(mine.inner, 2) || references_to(mine.array) > 2;
+            // One reference to the array itself is taken for the variable of the `with` statement, more than one for
+            // what NumPy made of it: an array of another class, for one.
+            others_left =
+                is_left(mine.inner, 2) || references_to(mine.array) > 2 || array_header::was_exported(mine.array);
         }
         if (keeps_) {
             const bool is_still_kept = is_kept(root);
@@ -268,8 +271,8 @@ private:
     static void warn(const char* what, const error& failure) {
         const std::string why = std::string("arrays of a `with` block are used after it, and ") + what + ": " +
                                 std::string(failure.message());
-        in_python([&] { return PyErr_WarnEx(PyExc_RuntimeWarning, why.c_str(), 1); });
-        PyErr_Clear();
+        const int told = in_python([&] { return PyErr_WarnEx(PyExc_RuntimeWarning, why.c_str(), 1); });
+        if (told != 0) PyErr_WriteUnraisable(nullptr);  // warnings are errors here
     }
 
     /// Drops the handle without the interpreter's lock: the last handle may wait for queued work.

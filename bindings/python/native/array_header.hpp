@@ -3,6 +3,7 @@
 
 #include <nanobind/nanobind.h>
 
+#include <cstdint>
 #include <vector>
 
 namespace unibuf::python {
@@ -24,6 +25,12 @@ public:
         return __atomic_load_n(&of(array.ptr()).weak_references, __ATOMIC_RELAXED) != nullptr;
     }
 
+    /// Returns whether a memoryview, or somebody else by the buffer protocol, has had the bytes of a NumPy array.
+    static bool was_exported(nb::handle array) noexcept {
+        constexpr std::uintptr_t tag = 3;  // is added to the address of what NumPy keeps for each export
+        return (reinterpret_cast<std::uintptr_t>(of(array.ptr()).exports) & ~tag) != 0;
+    }
+
     /// Lets a NumPy array be written, or not.
     static void set_writable(nb::handle array, bool writable) noexcept {
         constexpr int flag = 0x400;  // NPY_ARRAY_WRITEABLE
@@ -32,7 +39,7 @@ public:
     }
 
 private:
-    /// The beginning of NumPy's PyArrayObject_fields, which is the same in all of its versions.
+    /// The beginning of NumPy's PyArrayObject_fields, which is the same in all versions since 1.20.
     struct fields {
         PyObject object;
         char* data;
@@ -43,6 +50,7 @@ private:
         PyObject* dtype;
         int flags;
         PyObject* weak_references;
+        void* exports;
     };
     struct plain {
         char* data = nullptr;

@@ -16,10 +16,13 @@ std::size_t size_at(nb::handle tuple, std::size_t place) {
 array_index::item slice_of(nb::handle given, std::size_t axis) {
     array_index::item result;
     const int read = PySlice_Unpack(given.ptr(), &result.start, &result.stop, &result.step);
-    const bool is_zero = read != 0 && PyErr_ExceptionMatches(PyExc_ValueError);
-    if (read != 0 && !is_zero) nb::raise_python_error();
-    if (!is_zero && result.step > 0) return result;
-    PyErr_Clear();
+    if (read == 0 && result.step > 0) return result;
+    if (read != 0) {  // a step of 0 is a ValueError, as whatever an index raises may be
+        nb::python_error failure;
+        const nb::object step = given.attr("step");
+        const bool is_zero = PyLong_CheckExact(step.ptr()) && step.equal(nb::int_(0));
+        if (!is_zero || !failure.matches(PyExc_ValueError)) throw failure;
+    }
     throw error(
         error_code::invalid_argument,
         nb::str("a step of {} along axis {} was asked for: views have steps of 1 or more, arrays of `host` others")

@@ -56,7 +56,9 @@ element_type element_type_of(nb::handle wanted) {
 
 namespace {
 
+/// Throws what says that this is no shape. Where something else has failed on the way, that is raised.
 [[noreturn]] void refuse_shape(nb::handle given) {
+    if (!PyErr_ExceptionMatches(PyExc_TypeError)) nb::raise_python_error();
     PyErr_Clear();
     if (is_array(given)) {
         throw nb::type_error(nb::str("a shape is an int or a tuple of ints; an array of shape {} was given: from_numpy "
@@ -88,6 +90,7 @@ nb::object shape_of(nb::handle wanted, const element_type& element, std::size_t&
     if (one.is_valid()) {
         shape = nb::make_tuple(one);
     } else {
+        if (PyErr_Occurred() && !PyErr_ExceptionMatches(PyExc_TypeError)) nb::raise_python_error();
         PyErr_Clear();
         shape = nb::steal(PySequence_Tuple(wanted.ptr()));
         if (!shape.is_valid()) refuse_shape(wanted);
@@ -105,8 +108,7 @@ nb::object shape_of(nb::handle wanted, const element_type& element, std::size_t&
         if (!PyLong_CheckExact(extent.ptr())) {
             plain = false;
             extent = nb::steal(PyNumber_Index(extent.ptr()));  // once: what it returns may differ the next time
-            if (!extent.is_valid() && PyErr_ExceptionMatches(PyExc_TypeError)) refuse_shape(wanted);
-            if (!extent.is_valid()) nb::raise_python_error();
+            if (!extent.is_valid()) refuse_shape(wanted);
         }
         const Py_ssize_t count = PyNumber_AsSsize_t(extent.ptr(), PyExc_OverflowError);
         if (count == -1 && PyErr_Occurred()) {

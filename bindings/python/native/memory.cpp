@@ -40,8 +40,12 @@ namespace {
 const memory& memory_of(PyObject* self) { return *nb::inst_ptr<memory>(self); }
 
 int get_memory(PyObject* self, Py_buffer* view, int flags) {
-    const memory& of = memory_of(self);
     view->obj = nullptr;
+    if (!nb::inst_ready(self)) {
+        PyErr_SetString(PyExc_BufferError, "the memory was made by nobody");
+        return -1;
+    }
+    const memory& of = memory_of(self);
     if (!of.data() && of.size_bytes() != 0) {
         PyErr_Format(PyExc_BufferError, "memory at %s cannot be addressed by the host",
                      of.native().where.name().c_str());

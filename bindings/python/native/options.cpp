@@ -128,12 +128,19 @@ constinit named_spaces known_spaces;
 
 }  // namespace
 
+std::string word_of(nb::handle text) {
+    Py_ssize_t size = 0;
+    const char* const bytes = PyUnicode_AsUTF8AndSize(text.ptr(), &size);
+    if (!bytes) nb::raise_python_error();
+    return {bytes, static_cast<std::size_t>(size)};
+}
+
 space space_of(nb::handle name) {
     if (const std::optional<space> known = known_spaces.find(name)) return *known;
     if (!name.is_none() && !nb::isinstance<nb::str>(name)) {
         throw nb::type_error(nb::str("a space is named by a str, as 'cuda:0'; {!r} was given").format(name).c_str());
     }
-    const std::string wanted = name.is_none() ? "" : nb::cast<std::string>(name);
+    const std::string wanted = name.is_none() ? "" : word_of(name);
     const space found = unlocked([&] { return name.is_none() ? default_device() : space(wanted); });
     if (PyUnicode_CheckExact(name.ptr())) known_spaces.add(name, found);
     return found;
@@ -144,7 +151,10 @@ space named_space_of(nb::handle name) {
     return space_of(name);
 }
 
-std::string name_of(nb::handle name) { return plain_value<std::string>(name, "the name of a buffer is a str"); }
+std::string name_of(nb::handle name) {
+    if (nb::isinstance<nb::str>(name)) return word_of(name);
+    return plain_value<std::string>(name, "the name of a buffer is a str");
+}
 
 std::size_t size_of(nb::handle number, const char* what) {
     if (!PyIndex_Check(number.ptr())) {
@@ -255,7 +265,8 @@ queue queue_of(nb::handle stream, space where) {
         address = in_python([&] { return address_of(stream); });
         in_python([&] { return known_streams.add(stream), nullptr; });
     }
-    return cuda::queue_of(reinterpret_cast<CUstream_st*>(nb::cast<std::uintptr_t>(address)));
+    return cuda::queue_of(
+        reinterpret_cast<CUstream_st*>(plain_value<std::uintptr_t>(address, "a stream has the address of its API")));
 }
 
 }  // namespace unibuf::python

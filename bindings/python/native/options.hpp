@@ -24,6 +24,9 @@ buffer_options options_of(const option_arguments& given);
 /// Returns options as the keyword arguments that they were made from.
 nb::dict options_as_dict(const buffer_options& options);
 
+/// Returns a str as UTF-8. Raises UnicodeEncodeError for one that has surrogates.
+std::string word_of(nb::handle text);
+
 /// Returns a space by its name; None is the default device. Lets go of the interpreter's lock, as a driver may be
 /// loaded.
 space space_of(nb::handle name);

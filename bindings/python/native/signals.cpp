@@ -45,6 +45,9 @@ hears_signals::hears_signals() {
 }
 
 void define_cancelling(nb::module_& in) {
+    // The thread that forks is the main one of its child.
+    const nb::object noted = nb::cpp_function(&hears_signals::note_main_thread);
+    nb::module_::import_("os").attr("register_at_fork")(nb::arg("after_in_child") = noted);
     in.def("call_while", call_while, "check"_a, "running"_a, "act"_a, "arguments"_a,
            nb::sig("def call_while(check: collections.abc.Callable[[], object], running: int, "
                    "act: collections.abc.Callable[..., object], *arguments: typing.Any) -> None"));

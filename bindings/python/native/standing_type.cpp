@@ -204,6 +204,7 @@ template <void (standing_block::*Call)()>
 PyObject* call(PyObject* self, PyObject*) {
     return guarded([&] {
         const nb::ft_object_guard alone(self);
+        if (!nb::inst_ready(self)) throw nb::type_error("a standing hold is made by `bound` of a buffer");
         (nb::inst_ptr<standing_block>(self)->*Call)();
         return Py_NewRef(Py_None);
     });

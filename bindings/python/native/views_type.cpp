@@ -16,9 +16,10 @@ nb::object part_of(nb::handle array, const array_index& index) {
     rectangle_of_array* const within = of.rectangle();
     const std::size_t bytes = of.element().bytes;
     array_part found = within ? within->which : array_part::whole(of.shape());
+    // Before Python is called: finalizers may free the buffer.
+    unibuf::buffer all = (within ? within->array : of.bytes()).view(0, rest);
     found.take(index);
     nb::object shape = found.shape();
-    unibuf::buffer& all = within ? within->array : of.bytes();
     if (found.follow_each_other()) {
         return make_buffer(array.type(), found.of(all, bytes), of.element(), std::move(shape));
     }
@@ -26,6 +27,18 @@ nb::object part_of(nb::handle array, const array_index& index) {
     nb::object strides = found.strides(bytes);
     return make_buffer(array.type(), std::move(made), of.element(), std::move(shape),
                        rectangle_of_array{all.view(0, rest), std::move(found), std::move(strides)});
+}
+
+/// Returns whether an index names the same elements whenever it is asked.
+bool stays(nb::handle index) {
+    PyObject* const it = index.ptr();
+    if (PyLong_CheckExact(it) || it == Py_None || it == Py_Ellipsis) return true;
+    if (PySlice_Check(it)) return stays(index.attr("start")) && stays(index.attr("stop")) && stays(index.attr("step"));
+    if (!PyTuple_CheckExact(it)) return false;
+    for (const nb::handle each : nb::borrow<nb::tuple>(index)) {
+        if (!stays(each)) return false;
+    }
+    return true;
 }
 
 std::size_t axes_of(nb::handle array) { return static_cast<std::size_t>(PyTuple_Size(self_of(array).shape().ptr())); }
@@ -76,7 +89,7 @@ public:
     /// Writes the elements. What `b.view[index] += 1` assigns has been computed into the view already: it is the view
     /// that this very index has made.
     void set(nb::handle index, nb::handle value) {
-        const bool is_last = index_.is(index) && made_.is_valid() && made_().is(value);
+        const bool is_last = index_.is(index) && made_.is_valid() && stays(index) && made_().is(value);
         if (is_last && self_of(value).bytes().id() == self_of(of_).bytes().id()) return;
         at(index).attr("host")[nb::ellipsis()] = value;
     }
@@ -104,12 +117,17 @@ private:
     nb::object made_;   // a weak reference to what it made
 };
 
+views& views_of(nb::handle self) {
+    if (!nb::inst_ready(self)) throw nb::type_error("views are made by `view` of a buffer");
+    return *nb::inst_ptr<views>(self);
+}
+
 /// Calls `act` with the views that `self` is.
 template <class Act>
 PyObject* with_views(PyObject* self, const Act& act) {
     return guarded([&]() -> PyObject* {
         const nb::ft_object_guard alone(self);
-        return act(*nb::inst_ptr<views>(self));
+        return act(views_of(self));
     });
 }
 
@@ -133,7 +151,7 @@ int set_view(PyObject* self, PyObject* index, PyObject* value) {
 nb::object rows_of_views(nb::handle self, const call_arguments& arguments) {
     nb::handle offset = Py_None, count = Py_None;
     arguments.take("|OO:view", {"offset", "count"}, offset, count);
-    return nb::inst_ptr<views>(self)->rows(offset, count);
+    return views_of(self).rows(offset, count);
 }
 
 PyObject* get_attribute_of_views(PyObject* self, PyObject* name) {
@@ -142,7 +160,8 @@ PyObject* get_attribute_of_views(PyObject* self, PyObject* name) {
     PyErr_Clear();
     return with_views(self, [&](views& of) -> PyObject* {
         const nb::str word = nb::borrow<nb::str>(name);
-        const bool is_of_view = word.c_str()[0] != '_' && nb::hasattr(of.of().type(), word);
+        const bool is_public = PyUnicode_GetLength(name) != 0 && PyUnicode_ReadChar(name, 0) != '_';
+        const bool is_of_view = is_public && nb::hasattr(of.of().type(), word);
         const nb::object hint =
             is_of_view ? nb::str(": it takes an index, and its result has {!r}: view[:].{}").format(word, word)
                        : nb::str("");
