@@ -48,12 +48,14 @@ byte_lease take_lease(core& of, const access_request& request) {
     bool changes = request.what != access::read;
     std::uint64_t taken_at = 0;
     if (is_free_and_current(*locked, request)) {
+        const coherence::knowledge& known = locked->directory.first();
         locked->use_now();
-        changes = changes && !is_newest_at(locked->directory.first(), request.where);
+        if (!coherence::has(known.current, request.where.id()))
+            poison_unseen(*locked, *locked->copies.find(request.where.id()), request.part);
+        changes = changes && !is_newest_at(known, request.where);
         const bool is_first = locked->used_at(request.where);
         if (!changes && !is_first) locked.lease_keeps_gate();
         taken_at = record_access(locked, request);
-        poison_unseen(*locked, *locked->copies.find(request.where.id()), request.part);
     } else {
         passage way(locked, request);  // its claim ends before the lease is added: the lock is held between the two
         way.bring();

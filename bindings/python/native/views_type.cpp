@@ -1,5 +1,6 @@
 // views_type.cpp: the class Views, which `view` of a buffer is: it makes handles to parts of the array.
 #include <new>
+#include <optional>
 #include <utility>
 
 #include "module.hpp"
@@ -16,10 +17,11 @@ nb::object part_of(nb::handle array, const array_index& index) {
     rectangle_of_array* const within = of.rectangle();
     const std::size_t bytes = of.element().bytes;
     array_part found = within ? within->which : array_part::whole(of.shape());
-    // Before Python is called: finalizers may free the buffer.
-    unibuf::buffer all = (within ? within->array : of.bytes()).view(0, rest);
+    std::optional<unibuf::buffer> kept;  // Python is called below, and what it calls may free the buffer
+    if (within) kept.emplace(within->array.view(0, rest));
     found.take(index);
     nb::object shape = found.shape();
+    unibuf::buffer& all = kept ? *kept : of.bytes();
     if (found.follow_each_other()) {
         return make_buffer(array.type(), found.of(all, bytes), of.element(), std::move(shape));
     }
