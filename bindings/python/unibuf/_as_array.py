@@ -14,7 +14,7 @@ import numpy as np
 
 from . import _native
 from ._base import READ, READ_WRITE, BufferBase, T
-from ._device_arrays import current_stream, has_function
+from ._device_arrays import FUNCTIONS_IN, current_stream, has_function
 from ._exchange import check_no_exchange
 from ._failed_export import raise_kept
 from ._methods import OF_OTHER_LIBRARIES, ArrayMethods, NotHere
@@ -46,6 +46,7 @@ _AT_DEVICE_TOO = frozenset(
 )
 _OF_SEQUENCES = (np.concatenate, np.hstack, np.select, np.stack, np.vstack)  # a device takes lists of arrays for these
 _GO_ANYWHERE = (int, float, complex, np.generic, str, type, np.dtype)  # numbers, and what says how to compute
+_PLAIN = frozenset((bool, int, float, complex, str, type, type(None)))
 _LEAST_TO_READ: dict[Any, Callable[[Any], Any]] = {
     np.shape: lambda b: b.shape,
     np.ndim: lambda b: b.ndim,
@@ -77,11 +78,20 @@ class ArrayBuffer(BufferBase[T], ArrayMethods, _OperatorsOfNative):
     ) -> Any:
         if function in _LEAST_TO_READ and arguments == (self,) and not options:
             return _LEAST_TO_READ[function](self)
+        if function in _AT_DEVICE_TOO and len(arguments) == 1 and arguments[0] is self and self._is_for_host(options):
+            with self.read("host") as array:  # as _computed() does, at less cost
+                return function(array, **options)
         out = _out_of(function, arguments, options)
         if function in _AT_DEVICE_TOO and out is None:
             return _computed(function, arguments, options, (), _side_of(function, arguments, options))
         result = function(*_shown(arguments), **{name: _shown(each) for name, each in options.items()})
         return out if isinstance(out, ArrayBuffer) else result
+
+    def _is_for_host(self, options: dict[str, Any]) -> bool:
+        """Whether a function of this buffer and such options, which have no arrays, is computed at the host."""
+        if not all(type(each) in _PLAIN for each in options.values()):
+            return False
+        return default_device().partition(":")[0] not in FUNCTIONS_IN or self.state not in _AT_DEVICE
 
     def __array_namespace__(self, *, api_version: str | None = None) -> Any:
         """NumPy's, whose functions take buffers. Raises where the installed one has no such namespace."""

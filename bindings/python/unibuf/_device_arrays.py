@@ -37,13 +37,13 @@ def needed(module: str, package: str, space: str, otherwise: str) -> ModuleType:
         ) from failure
 
 
-_FUNCTIONS_IN = {"cuda": "cupy", "debug": "numpy"}  # by the kind of the space whose arrays they take
+FUNCTIONS_IN = {"cuda": "cupy", "debug": "numpy"}  # by the kind of the space whose arrays they take
 
 
 def has_function(space: str, name: str) -> bool:
     """Whether arrays at a space have NumPy's function of that name."""
     try:
-        module = _FUNCTIONS_IN.get(space.partition(":")[0])
+        module = FUNCTIONS_IN.get(space.partition(":")[0])
         return module is not None and hasattr(_imported(module), name)
     except ImportError:
         return False
