@@ -82,17 +82,18 @@ public:
     /// Makes a buffer whose host copy is `memory` of the program's own, with the content that it has: nothing is
     /// copied. The program may write it at any time, as through a pointer of host(): what it wrote is found, wherever
     /// the memory begins and ends, but where several processes map it (placement() says so). No release_host() ends
-    /// that. Once a device has a copy, discard(host) makes that current, and gives the memory back. `keep` is kept
-    /// until the copy goes; memory that nothing keeps has to outlive it. The end of the buffer moves nothing: what a
-    /// device has newer is lost, unless sync_to_host() was called. Throws error(invalid_argument) where some of the
-    /// bytes are those of such a buffer already, which lives, and where the system lets nobody write them.
+    /// that. Once a device has a copy in memory of its own, discard(host) makes that current, and gives the memory
+    /// back. `keep` is kept until the copy goes; memory that nothing keeps has to outlive it. The end of the buffer
+    /// moves nothing: what a device has newer is lost, unless sync_to_host() was called. Throws error(invalid_argument)
+    /// where some of the bytes are those of such a buffer already, which lives, and where the system lets nobody write
+    /// them.
     static buffer over(std::span<std::byte> memory, std::shared_ptr<void> keep, const buffer_options& options = {});
 
     /// Does so with memory for reading, as weights in a mapped file are: options.access is host_access::constant then.
     /// unibuf never writes the memory. What would write any byte of the buffer, at any space, throws
     /// error(invalid_argument), but mark_host_dirty, which says that somebody else has written the memory: nobody looks
     /// for that. Devices use it in place where their driver does not write to it either (OpenCL on CPUs); others have
-    /// copies. Once one has, discard(host) gives the memory back.
+    /// copies. Once one has, and none uses the memory in place, discard(host) gives it back.
     template <detail::memory_for_reading<std::byte> Memory>
     static buffer over(Memory&& memory, std::shared_ptr<void> keep, buffer_options options = {}) {
         const std::span<const std::byte> bytes(memory);

@@ -138,9 +138,18 @@ bool directory::keeps(std::size_t axis, std::size_t index, const box& of) const 
         }
         return kept.begin[axis] <= index && index <= kept.end[axis];
     };
+    const lattice& on = boxes()->on();
+    byte_range near{(index - 1) * on.pitch[axis], (index + 1) * on.pitch[axis]};  // the bytes beside such a beginning
+    for (std::size_t before = 0; before < axis; ++before) {
+        near.begin += of.begin[before] * on.pitch[before];
+        near.end += (of.end[before] - 1) * on.pitch[before];
+    }
     return many_->promises.any([&](const promise& each) {
+        if (!each.part_.is_range() && each.part_.as_box()->on == on) return needs(*each.part_.as_box());
         bool result = false;
-        for_each_box_of(each.part_, [&](const box& kept) { result = result || needs(kept); });
+        each.part_.for_each_run_near(near, [&](byte_range run) {
+            for_each_box(run.clipped_to(whole()), on, [&](const box& kept) { result = result || needs(kept); });
+        });
         return result;
     });
 }

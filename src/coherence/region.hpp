@@ -161,25 +161,18 @@ public:
     /// Calls visit(byte_range) for each run, in order.
     template <class Visit>
     void for_each_run(Visit visit) const {
-        if (is_range()) {
-            if (!empty()) visit(hull_);
-            return;
-        }
-        const box& of = *box_;
-        const std::size_t inner = of.last_cut();
-        const std::size_t bytes = of.extent(inner) * of.on.pitch[inner];
-        std::array<std::size_t, shape::max_rank> index = of.begin;
-        for (std::size_t offset = of.first_byte();;) {
-            visit(byte_range{offset, offset + bytes});
-            std::size_t axis = inner;
-            for (; axis-- != 0;) {
-                offset += of.on.pitch[axis];
-                if (++index[axis] != of.end[axis]) break;
-                offset -= of.extent(axis) * of.on.pitch[axis];
-                index[axis] = of.begin[axis];
-            }
-            if (axis == std::size_t(-1)) return;
-        }
+        if (!is_range()) return for_each_run_of(*box_, visit);
+        if (!empty()) visit(hull_);
+    }
+
+    /// Does so for the runs that share a byte with `range`, and a few others beside them. Costs no more than these.
+    template <class Visit>
+    void for_each_run_near(byte_range range, Visit visit) const {
+        if (is_range()) return for_each_run(visit);
+        box near = *box_;
+        near.begin[0] = std::max(near.begin[0], range.begin / near.on.pitch[0]);
+        near.end[0] = std::min(near.end[0], range.end / near.on.pitch[0] + 1);
+        if (near.begin[0] < near.end[0]) for_each_run_of(near, visit);
     }
 
     /// Calls visit(const region&) for parts that make up the bytes that are in `other` too.
@@ -214,6 +207,24 @@ public:
     }
 
 private:
+    template <class Visit>
+    static void for_each_run_of(const box& of, Visit visit) {
+        const std::size_t inner = of.last_cut();
+        const std::size_t bytes = of.extent(inner) * of.on.pitch[inner];
+        std::array<std::size_t, shape::max_rank> index = of.begin;
+        for (std::size_t offset = of.first_byte();;) {
+            visit(byte_range{offset, offset + bytes});
+            std::size_t axis = inner;
+            for (; axis-- != 0;) {
+                offset += of.on.pitch[axis];
+                if (++index[axis] != of.end[axis]) break;
+                offset -= of.extent(axis) * of.on.pitch[axis];
+                index[axis] = of.begin[axis];
+            }
+            if (axis == std::size_t(-1)) return;
+        }
+    }
+
     bool overlaps_exactly(const region& other) const noexcept;
     bool contains_exactly(const region& other) const noexcept;
 

@@ -43,14 +43,9 @@ void check_not_held(const guarded& state, space where, const std::string& verb) 
     throw error(error_code::access_conflict, fmt::format("{}: {} was asked for, but {}", state.name(), verb, who));
 }
 
-/// Throws where bytes of `part` are current at `where` alone, but for contested ones, of which the host has others.
-/// `written_no_more` says that the program writes them no more.
-void check_current_elsewhere(const guarded& state, space where, const region& part, bool written_no_more) {
-    const auto is_only_there = [&](coherence::knowledge k) {
-        const bool settles = where != host && coherence::is_contested_at(k, where.id());
-        if (written_no_more) k.host_pointers = coherence::pointers::none;
-        return coherence::is_only_at(k, where.id()) && !settles;
-    };
+/// Throws where `is_only_there` holds for bytes of `part`.
+template <class Is>
+void check_current_elsewhere(const guarded& state, space where, const region& part, const Is& is_only_there) {
     const byte_range only = state.directory.first_where(part, is_only_there);
     if (only.empty()) return;
     throw error(error_code::access_conflict,
@@ -59,11 +54,32 @@ void check_current_elsewhere(const guarded& state, space where, const region& pa
                             state.name(), where.name(), only.begin, only.end, trace::last_writes(state.id, only)));
 }
 
-/// Returns a device that has a copy; host where none has.
-space any_device_of(const guarded& state) noexcept {
-    for (const copy& each : state.copies)
-        if (!each.on_host()) return space::from_id(each.where);
-    return host;
+/// Throws where bytes of `part` are current at `where` alone, but for contested ones, of which the host has others.
+void check_current_elsewhere(const guarded& state, space where, const region& part) {
+    const auto is_only_there = [&](const coherence::knowledge& k) {
+        const bool settles = where != host && coherence::is_contested_at(k, where.id());
+        return coherence::is_only_at(k, where.id()) && !settles;
+    };
+    check_current_elsewhere(state, where, part, is_only_there);
+}
+
+/// Returns whether bytes that the program has written are in its own memory alone.
+bool is_only_in_programs_memory(const coherence::knowledge& k) {
+    const coherence::space_set its = coherence::set_of(coherence::host) | coherence::set_of(host_as_device.id());
+    return k.what != coherence::content::unwritten && (k.current & ~its) == 0;
+}
+
+/// Returns a device that has a copy in memory of its own, one with all content where there is such; host where none
+/// has.
+space keeper_of(const guarded& state) {
+    coherence::space_set complete = state.copies.allocated();
+    state.directory.for_each_kind(state.whole(), [&](const coherence::knowledge& k) { complete &= k.current; });
+    space result = host;
+    for (const copy& each : state.copies) {
+        if (each.on_host() || each.placed == placement::shared) continue;
+        if (result == host || coherence::has(complete, each.where)) result = space::from_id(each.where);
+    }
+    return result;
 }
 
 /// Makes `device` current in all, before the program's own memory goes back to it.
@@ -199,14 +215,63 @@ void put(core& of, const region& part, const std::byte* from) {
     write(*way.at());
 }
 
+namespace {
+
+/// Throws where views of the program's own memory are out, or a device uses it in place.
+void check_may_go_back(guarded& state) {
+    const char* const verb = "to discard the copy at host";
+    if (state.holds.writers_of_host().any_view(state.whole())) check_no_pointers(state, state.whole(), verb);
+    for (const copy& each : state.copies) {
+        const space where = space::from_id(each.where);
+        if (each.on_host()) check_not_held(state, where, verb);
+        if (each.on_host() || each.placed != placement::shared) continue;
+        throw error(error_code::access_conflict,
+                    fmt::format("{}: {} was asked for, but {} uses that memory of the program's own in place: end the "
+                                "buffer, or make it with memory_hint::gpu_preferred",
+                                state.name(), verb, where.name()));
+    }
+}
+
+/// Returns whether the program may have written its memory since a device was made current in all.
+bool may_have_been_written(lock& locked, const access_request& request) {
+    if (!locked->any_exposed) return false;
+    if (!locked->writes()->finds_writes()) return true;
+    find_host_writes(locked, request);
+    return locked->directory.any(locked->whole(), is_only_in_programs_memory);
+}
+
+/// Gives the program its own memory back, after a device has become current in all. What the program writes meanwhile
+/// goes there, too, unless it never ends.
+void give_back_to_program(lock& locked, const access_request& request) {
+    constexpr int most_rounds = 3;
+    const passage way(locked, request);
+    for (int round = 0; locked->has_programs_memory(); ++round) {
+        check_may_go_back(*locked);
+        settle_without(*locked, host, locked->whole());
+        const space keeper = keeper_of(*locked);
+        if (keeper != host) bring_to(locked, keeper, request.waits);
+        if (locked->any_handed_out) queue_unnamed_work(*locked);
+        wait_for_all_work(locked, locked->room(), request);
+        if (!locked->has_programs_memory()) return;  // another thread was first
+        const bool is_last = keeper == host || round == most_rounds;
+        if (!is_last && may_have_been_written(locked, request)) continue;
+        check_may_go_back(*locked);
+        check_current_elsewhere(*locked, host, locked->whole(), is_only_in_programs_memory);
+        end_programs_writes(*locked);
+        if (locked->copies.find(host_as_device.id())) drop_copy(*locked, host_as_device, locked.recorded);
+        return drop_copy(*locked, host, locked.recorded);
+    }
+}
+
+}  // namespace
+
 void discard(core& of, space where, const region& part) {
     const access_request request{
         .part = part, .where = where, .what = access::write, .aim = purpose::drop, .verb = "to discard the copy of"};
     lock locked(of);
     ask_to_let_go(locked, where, locked->whole());
     const bool all = part == region(locked->whole());
-    const bool goes_back = where == host && all && locked->has_programs_memory();
-    const space keeper = goes_back ? any_device_of(*locked) : host;
+    if (where == host && all && locked->has_programs_memory()) return give_back_to_program(locked, request);
     passage way(locked, request);
     const copy* const its_copy = way.at();
     const bool lends = all && lends_to_host_alone(*locked, where);
@@ -218,13 +283,12 @@ void discard(core& of, space where, const region& part) {
     }
     const bool gives_back = all && its_copy && its_copy->borrows() && its_copy->has_turn;
     const auto check_held = [&] {
-        const bool is_out = where == host && (!goes_back || locked->holds.writers_of_host().any_view(part));
-        if (is_out) check_no_pointers(*locked, part, "to discard the copy at host");
+        if (where == host) check_no_pointers(*locked, part, "to discard the copy at host");
         check_not_held(*locked, where, fmt::format("to discard the copy at {}", where.name()));
     };
     const auto check = [&] {
         check_held();
-        check_current_elsewhere(*locked, where, part, goes_back);
+        check_current_elsewhere(*locked, where, part);
         if (lends) check_may_move(*locked, where);
     };
     check_held();
@@ -232,7 +296,6 @@ void discard(core& of, space where, const region& part) {
         throw error(error_code::access_conflict,
                     of.name() + ": to discard the copy at host was asked for, but it is memory that processes share");
     }
-    if (keeper != host) bring_to(locked, keeper, request.waits);
     if (gives_back) give_memory_back(locked, request, *its_copy);
     check();
     if (lends) {
@@ -241,10 +304,8 @@ void discard(core& of, space where, const region& part) {
     }
     if (locked->any_handed_out) queue_unnamed_work(*locked);
     wait_for_all_work(locked, all ? locked->room() : part, request);
-    check();  // the lock was let go of
-    // Nothing is refused any more.
-    if (goes_back) end_programs_writes(*locked);
-    settle_without(*locked, where, part);
+    check();                               // the lock was let go of
+    settle_without(*locked, where, part);  // nothing is refused any more
     if (all) return drop_copy(*locked, where, locked.recorded);
     coherence::drop(locked->directory, part, where.id());
 }

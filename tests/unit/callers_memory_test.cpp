@@ -4,11 +4,14 @@
 #include <unistd.h>
 
 #include <array>
+#include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <numeric>
 #include <ostream>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -197,6 +200,67 @@ TEST(callers_memory, goes_back_with_what_the_program_wrote_last) {
         EXPECT_EQ(seen[60], std::byte{8});
         EXPECT_EQ(seen[61], std::byte{0});
     }
+}
+
+TEST(callers_memory, goes_back_after_a_conflict_with_what_the_device_has) {
+    const space device("debug:0");
+    std::vector<std::byte> memory(1 << 16, std::byte{1});
+    buffer b = buffer::over(memory, nullptr);
+    std::ranges::fill(b.read_write(device, {.count = 10}), std::byte{2});
+    memory[5] = std::byte{3};
+    b.discard(host);
+    memory.assign(memory.size(), std::byte{9});
+    const auto seen = b.read(host);
+    EXPECT_NE(seen.data(), memory.data());
+    EXPECT_EQ(seen[5], std::byte{2});
+    EXPECT_EQ(seen[1000], std::byte{1});
+}
+
+TEST(callers_memory, goes_back_only_where_a_device_has_memory_of_its_own) {
+    std::vector<std::byte> memory(1 << 16, std::byte{1});
+    buffer b = buffer::over(memory, nullptr);
+    b.read(host_as_device).release();
+    EXPECT_EQ(failure_of([&] { b.discard(host); }).code, error_code::access_conflict);
+    b.read("debug:0").release();
+    b.discard(host);
+    memory.assign(memory.size(), std::byte{9});
+    EXPECT_EQ(b.read(host)[7], std::byte{1});
+    EXPECT_EQ(b.read(host_as_device)[7], std::byte{1});
+    b.discard(host);  // its own memory, as any buffer's
+}
+
+/// Work of a device, which the test ends.
+class work_of_device final : public fence::work {
+public:
+    bool wait(std::chrono::nanoseconds timeout) override {
+        if (timeout == std::chrono::nanoseconds(0)) return done;
+        asked = true;
+        asked.notify_all();
+        done.wait(false);
+        return true;
+    }
+
+    std::atomic<bool> asked = false;
+    std::atomic<bool> done = false;
+};
+
+/// The program may write its memory until it has it back, also while that waits.
+TEST(callers_memory, that_is_written_while_it_goes_back_is_sent_too) {
+    if (!tracking::about().finds_writes) GTEST_SKIP() << tracking::about().description;
+    const space device("debug:0");
+    const auto work = std::make_shared<work_of_device>();
+    std::vector<std::byte> memory(1 << 16, std::byte{1});
+    buffer b = buffer::over(memory, nullptr);
+    b.read(device).release(fence(work));
+    {
+        const std::jthread giver([&] { b.discard(host); });
+        work->asked.wait(false);
+        memory[7] = std::byte{7};
+        work->done = true;
+        work->done.notify_all();
+    }
+    EXPECT_EQ(b.read(host)[7], std::byte{7});
+    EXPECT_NE(b.read(host).data(), memory.data());
 }
 
 TEST(callers_memory, for_reading_that_has_gone_back_is_written_by_nobody) {
