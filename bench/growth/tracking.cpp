@@ -2,6 +2,7 @@
 #include <unibuf/unibuf.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <memory>
 
@@ -53,6 +54,26 @@ const curve column("tracking.narrow_column", linear, [](std::size_t alive) {
     return [=] {
         of->view(unibuf::slice{0, rows}, unibuf::slice{1, 2}).fill(7, unibuf::space("debug:0"));
         of->read(unibuf::host).release();
+    };
+});
+
+/// One column of the rows of `width` bytes that a buffer is cut into.
+unibuf::buffer column_of(unibuf::buffer& of, std::size_t width) {
+    const std::size_t rows = of.size_bytes() / width;
+    const std::array<unibuf::slice, 2> one{unibuf::slice{}, unibuf::slice{1, 2}};
+    return of.view(0, rows * width).view(unibuf::shape(rows, width), 1, one);
+}
+
+/// A column that the host reads among those of another layout, which a device has written.
+const curve layouts("tracking.two_layouts", linear, [](std::size_t alive) {
+    const auto of = std::make_shared<unibuf::buffer>(66 + alive / 10);
+    std::fill_n(of->host(), of->size_bytes(), std::byte{1});
+    return [=] {
+        const unibuf::space device("debug:0");
+        of->read(device).release();
+        column_of(*of, 2).write(device).release();
+        column_of(*of, 33).read(unibuf::host).release();
+        of->mark_host_dirty();
     };
 });
 

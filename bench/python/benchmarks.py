@@ -144,6 +144,58 @@ def send_by_torch(array):
     torch.cuda.synchronize()
 
 
+def small():
+    """A small buffer at the host."""
+    return unified("host", 16)
+
+
+def add_one(of):
+    return of + 1
+
+
+def array_and_block(of):
+    """What that consists of, by hand."""
+    with of.read("host") as array:
+        return array + 1
+
+
+def launch():
+    """A kernel that does nothing, its ten buffers, which are current at opencl:0, and the accesses to them."""
+    import pyopencl
+
+    context = unibuf.get_accelerator("opencl:0").queue.context
+    parameters = ", ".join(f"global float* x{index}" for index in range(10))
+    kernel = pyopencl.Program(context, f"kernel void nothing({parameters}, int n) {{}}").build().nothing
+    buffers = [unibuf.UnifiedBuffer(ELEMENTS, device="opencl:0").fill(1) for _ in range(10)]
+    for each in buffers:
+        with each.read_write("opencl:0"):
+            pass
+    memories = [pyopencl.Buffer(context, pyopencl.mem_flags.READ_WRITE, 4 * ELEMENTS) for _ in range(10)]
+    return kernel, buffers, memories, np.int32(1)
+
+
+def launch_on_buffers(of):
+    from unibuf.opencl import enqueue, read_write
+
+    kernel, buffers, _, number = of
+    enqueue(kernel, 1, *map(read_write, buffers), number)
+
+
+def launch_by_pyopencl(of):
+    kernel, _, memories, number = of
+    kernel(unibuf.get_accelerator("opencl:0").queue, (1,), None, *memories, number)
+
+
+def of_opencl():
+    if not importlib.util.find_spec("pyopencl") or all(each.name != "opencl:0" for each in unibuf.devices()):
+        return []
+    return [
+        Claim("python.launch", "us", "ratio <= 1.5", lambda measured, ratio: ratio <= 1.5, (launch_on_buffers, launch),
+              (launch_by_pyopencl, launch), "of ten buffers, at opencl:0; limit: PyOpenCL with ten cl.Buffer", 1e6,
+              in_turns=True)
+    ]  # fmt: skip
+
+
 def of_a_card():
     """Against other libraries, from the same pinned memory."""
     others = {"cupy": send_by_cupy, "torch": send_by_torch}
@@ -193,6 +245,9 @@ def claims():
         Claim("python.small_buffers", "bytes", "<= 400 bytes", lambda measured, ratio: measured <= 400,
               (bytes_of_small, "unibuf.UnifiedBuffer(16)"), (bytes_of_small, "numpy.empty(16, 'f4')"),
               "each of 100,000 before it has content; limit: arrays, with content", 1),
+        Claim("python.operator", "us", "ratio <= 1.5", ratio_at_most(1.5), (add_one, small), (array_and_block, small),
+              "`b + 1` of 16 elements at the host; limit: the array's, in a block", 1e6, in_turns=True),
+        *of_opencl(),
         *(of_a_card() if device.startswith("cuda") else []),
     ]  # fmt: skip
 

@@ -11,7 +11,6 @@
 
 #include "access/hold_waits.hpp"
 #include "access/lease_of.hpp"
-#include "access/poison.hpp"
 #include "access/queued_work.hpp"
 #include "access/recording.hpp"
 #include "access/standing.hpp"
@@ -132,7 +131,7 @@ joint_passage::member::answer joint_passage::member::claim(bool may_make_copy) {
             return answer::busy;
         }
         if (is_free_and_current(*locked, request_)) {
-            poison_unseen(*locked, *locked->copies.find(request_.where.id()), request_.part);
+            begin_to_use(*locked, request_);
             in.at_a_glance.take(request_.part, request_);
         } else {
             const bool lacks_copy = !may_make_copy && !locked->copies.find(request_.where.id());

@@ -2,6 +2,7 @@
 #include "access/usual_answer.hpp"
 
 #include "access/passage.hpp"
+#include "access/poison.hpp"
 #include "backends/spaces.hpp"
 
 namespace unibuf::detail {
@@ -46,6 +47,11 @@ bool is_free_and_current(const guarded& state, const access_request& request) {
     // Who holds a view to write the host's copy is asked before an access elsewhere.
     if (state.holds.any_holder()) return false;
     return request.what == access::read && request.where != host && state.writes()->is_unwritten(request.part.hull());
+}
+
+void begin_to_use(guarded& state, const access_request& request) {
+    if (coherence::has(state.directory.first().current, request.where.id())) return;
+    poison_unseen(state, *state.copies.find(request.where.id()), request.part);
 }
 
 }  // namespace unibuf::detail

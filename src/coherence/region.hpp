@@ -165,14 +165,23 @@ public:
         if (!empty()) visit(hull_);
     }
 
-    /// Does so for the runs that share a byte with `range`, and a few others beside them. Costs no more than these.
+    /// Does so for the runs that share a byte with `range`, which is not empty, and some beside them: those that lie in
+    /// the same indices of the first axis along which `range` has several.
     template <class Visit>
     void for_each_run_near(byte_range range, Visit visit) const {
         if (is_range()) return for_each_run(visit);
         box near = *box_;
-        near.begin[0] = std::max(near.begin[0], range.begin / near.on.pitch[0]);
-        near.end[0] = std::min(near.end[0], range.end / near.on.pitch[0] + 1);
-        if (near.begin[0] < near.end[0]) for_each_run_of(near, visit);
+        for (std::size_t axis = 0; axis < near.on.axes; ++axis) {
+            const std::size_t pitch = near.on.pitch[axis];
+            const std::size_t first = range.begin / pitch;
+            const std::size_t last = (range.end - 1) / pitch;
+            near.begin[axis] = std::max(near.begin[axis], first);
+            near.end[axis] = std::min(near.end[axis], last + 1);
+            if (near.begin[axis] >= near.end[axis]) return;
+            if (first != last) break;
+            range = {range.begin - first * pitch, range.end - first * pitch};
+        }
+        for_each_run_of(near, visit);
     }
 
     /// Calls visit(const region&) for parts that make up the bytes that are in `other` too.

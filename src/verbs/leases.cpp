@@ -9,7 +9,6 @@
 #include "access/kernel_writes.hpp"
 #include "access/lease_of.hpp"
 #include "access/passage.hpp"
-#include "access/poison.hpp"
 #include "access/queued_work.hpp"
 #include "access/recording.hpp"
 #include "access/usual_answer.hpp"
@@ -48,11 +47,9 @@ byte_lease take_lease(core& of, const access_request& request) {
     bool changes = request.what != access::read;
     std::uint64_t taken_at = 0;
     if (is_free_and_current(*locked, request)) {
-        const coherence::knowledge& known = locked->directory.first();
         locked->use_now();
-        if (!coherence::has(known.current, request.where.id()))
-            poison_unseen(*locked, *locked->copies.find(request.where.id()), request.part);
-        changes = changes && !is_newest_at(known, request.where);
+        begin_to_use(*locked, request);
+        changes = changes && !is_newest_at(locked->directory.first(), request.where);
         const bool is_first = locked->used_at(request.where);
         if (!changes && !is_first) locked.lease_keeps_gate();
         taken_at = record_access(locked, request);

@@ -1,4 +1,5 @@
-"""Methods that arrays have, and that buffers have as functions of NumPy: these are computed where the content is."""
+"""Names that arrays have: those that buffers have as functions of NumPy, which are computed where the content is, and
+those that they have not, which say what to write."""
 
 from __future__ import annotations
 

@@ -1,9 +1,5 @@
-"""Kernels of PyOpenCL that are run on buffers, and contexts of the program's own as spaces.
-
-from unibuf.opencl import enqueue, read, read_write
-
-enqueue(saxpy, x.size, read(x), read_write(y), np.float32(3))
-"""
+"""Kernels of PyOpenCL that are run on buffers, and contexts of the program's own as spaces. One call does it all:
+`enqueue(saxpy, x.size, read(x), read_write(y), np.float32(3))`."""
 
 from __future__ import annotations
 
